@@ -12,7 +12,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-apt_patience_s=600
+apt_timeout_s=600
 
 say() { printf 'bootstrap: %s\n' "$*" >&2; }
 fail() {
@@ -32,7 +32,7 @@ can_be_root() {
 }
 
 # Runs apt-get as root; only where can_be_root said yes.
-apt() { "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive timeout "$apt_patience_s" apt-get -qq "$@" >&2; }
+apt() { "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive timeout "$apt_timeout_s" apt-get -qq "$@" >&2; }
 
 # Makes the lists of packages current, once.
 lists_are_fresh=

@@ -1,7 +1,7 @@
-//! What the fuzz targets do with their input. The targets (`fuzz_targets/`) feed it bytes that a nightly
-//! compiler's coverage leads to; a test of the workspace feeds it the corpus with the stable compiler.
+//! Functions of the fuzz targets. The targets (`fuzz_targets/`) run them with inputs that a nightly
+//! compiler's coverage finds; a workspace test runs them with the corpus and the stable compiler.
 //!
-//! A function here panics where a parser broke a promise; it does not matter whether the input was good.
+//! A function panics if a parser violates a guarantee, regardless of the validity of the input.
 
 #![allow(clippy::panic, clippy::unwrap_used, clippy::expect_used, reason = "a broken promise is a panic")]
 
@@ -26,10 +26,10 @@ use toolway_types::{ExposedName, RawJson, Slug, SpecDocument};
 use toolway_wire::pairing::{KeyPin, PairingCode, PairingInput, PairingLink};
 use toolway_wire::{ClientMessage, FrameError, GatewayMessage, error_code};
 
-/// What a target does with its input.
+/// Function of a target.
 pub type Target = fn(&[u8]);
 
-/// Every target: its name, which is also its corpus's folder, and what it does.
+/// All targets: the name, which is also that of the corpus folder, and the function.
 pub const TARGETS: &[(&str, Target)] = &[
     ("client_frame", client_frame),
     ("gateway_frame", gateway_frame),
@@ -49,7 +49,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("manifest", manifest),
 ];
 
-/// A frame from a device or chat client.
+/// Tests a frame from a device or chat client.
 pub fn client_frame(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     match ClientMessage::decode(text) {
@@ -57,7 +57,7 @@ pub fn client_frame(data: &[u8]) {
         Ok(message) => {
             let written = message.encode();
             let again = ClientMessage::decode(&written).expect("what was written can be read");
-            // Fractions may lose their last bit on the way; everything else is kept.
+            // Fractions may lose their last bit; everything else is unchanged.
             if !matches!(message, ClientMessage::ToolProgress(_)) {
                 assert_eq!(again, message);
             }
@@ -70,7 +70,7 @@ pub fn client_frame(data: &[u8]) {
     }
 }
 
-/// A frame from the gateway, as a device's SDK or a client reads it.
+/// Tests a frame from the gateway, as parsed by a device's SDK or a client.
 pub fn gateway_frame(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     match GatewayMessage::decode(text) {
@@ -88,14 +88,14 @@ fn check_refusal(error: &FrameError) {
     assert!(!error.to_string().is_empty());
 }
 
-/// A tool's spec as a source gives it: schemas are compiled, values are held against them.
+/// Tests a tool's spec: compiles schemas and validates values with them.
 pub fn spec(data: &[u8]) {
     let Ok(document) = serde_json::from_slice::<SpecDocument>(data) else { return };
     let given = document.parameters.clone();
     let Ok(spec) = ToolSpec::compile(document) else { return };
     let exposed = ExposedName::of(&Slug::from_label("fuzz"), spec.name().as_str());
     assert!(exposed.as_str().parse::<ExposedName>().is_ok(), "{exposed}");
-    // A schema is taken for "no parameters" only where it says so.
+    // A schema means "no parameters" only if it says so.
     if spec.parameters().raw().is_none() {
         let given = given.as_ref().map_or("null", |raw| raw.get());
         assert!(given == "null" || given.trim_start_matches(['[', ' ', '\t', '\r', '\n']) == "]", "{given}");
@@ -117,19 +117,19 @@ fn hold_values_against(schema: &Schema) {
     }
 }
 
-/// The arguments of a call as a caller or a model gives them.
+/// Tests the arguments of a call by a caller or a model.
 pub fn arguments(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let Ok(arguments) = Arguments::parse(RawArguments::Text(text.to_owned())) else { return };
     assert!(arguments.value().is_object());
-    // Only what says nothing stands for no arguments.
+    // Only empty input means no arguments.
     if arguments.raw().get() == "{}" {
         let said: String = text.chars().filter(|c| !c.is_whitespace()).collect();
         assert!(matches!(said.as_str(), "" | "{}" | "\"\"" | "null"), "{text:?}");
     }
 }
 
-/// A pairing code, key or link as a person gives it.
+/// Tests a pairing code, key or link.
 pub fn pairing(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     if let Ok(code) = text.parse::<PairingCode>() {
@@ -148,7 +148,7 @@ pub fn pairing(data: &[u8]) {
     }
 }
 
-/// A stream of server-sent events. The first byte says in pieces of which size it comes.
+/// Tests a stream of server-sent events. The first byte is the size of its pieces.
 pub fn events(data: &[u8]) {
     let Some((size, stream)) = data.split_first() else { return };
     let read = |size: usize| {
@@ -162,33 +162,33 @@ pub fn events(data: &[u8]) {
         }
         events
     };
-    // Where one event is too long, nothing is promised of what follows it.
+    // After an event that is too long, nothing is guaranteed.
     if stream.len() < 1 << 16 {
         assert_eq!(read(usize::from(*size)), read(stream.len()), "it makes a difference where it was cut");
     }
 }
 
-/// An answer of Chat Completions.
+/// Tests an answer of Chat Completions.
 pub fn chat_answer(data: &[u8]) {
     answer(ProviderKind::Compatible, data);
 }
 
-/// An answer of OpenAI's Responses API.
+/// Tests an answer of OpenAI's Responses API.
 pub fn responses_answer(data: &[u8]) {
     answer(ProviderKind::OpenaiResponses, data);
 }
 
-/// An answer of Anthropic's Messages.
+/// Tests an answer of Anthropic's Messages API.
 pub fn messages_answer(data: &[u8]) {
     answer(ProviderKind::Anthropic, data);
 }
 
-/// An answer of Gemini.
+/// Tests an answer of Gemini.
 pub fn gemini_answer(data: &[u8]) {
     answer(ProviderKind::Gemini, data);
 }
 
-/// A model's answer. The first byte says in pieces of which size it comes.
+/// Tests a model's answer. The first byte is the size of its pieces.
 fn answer(kind: ProviderKind, data: &[u8]) {
     thread_local!(static REQUEST: OnceCell<ModelRequest> = const { OnceCell::new() });
     let Some((size, body)) = data.split_first() else { return };
@@ -217,7 +217,8 @@ fn request_without_tools() -> ModelRequest {
     }
 }
 
-/// An answer ends once: it is finished, or there is an error. What was told piece by piece is what the parts say.
+/// Checks that an answer ends once, with a finish or an error, and that the streamed pieces equal the final
+/// parts.
 fn check_answer(answer: &ReplayedResponse) {
     let finished = answer.events.iter().filter(|event| matches!(event, ModelEvent::Finished(_))).count();
     assert_eq!(finished + usize::from(answer.error.is_some()), 1, "{answer:?}");
@@ -237,10 +238,10 @@ fn check_answer(answer: &ReplayedResponse) {
     assert!(calls >= started.len(), "a call was told that never came: {answer:?}");
 }
 
-/// How large a schema may come out, in bytes, where what was given is small.
+/// Maximum size of a converted schema for a small input, in bytes.
 const MOST_SCHEMA: usize = 2_000_000;
 
-/// The parameters of a tool as a stranger describes them, and arguments in the next line as a model writes them.
+/// Tests an untrusted tool's parameters, and arguments of a model in the next line.
 pub fn tool_schema(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let (schema, arguments) = text.split_once('\n').unwrap_or((text, "{}"));
@@ -256,7 +257,7 @@ pub fn tool_schema(data: &[u8]) {
         }
         assert_eq!(in_form(&tool, form).map(|of| of.json), in_form(&tool, form).map(|of| of.json));
         let restored = converted.restore_arguments("fuzz", arguments.to_owned());
-        // What is no object stays as it is, and an object stays one.
+        // Values other than objects are unchanged, and an object stays an object.
         match serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(arguments) {
             Err(_) => assert_eq!(restored, arguments),
             Ok(_) => {
@@ -287,7 +288,8 @@ fn in_form(tool: &ToolDefinition, form: Form) -> Result<ConvertedTool, NotExpres
     Ok(ConvertedTool { json, losses: converted.losses, arguments: converted.arguments })
 }
 
-/// What an app provider lists, says of itself, or answers (CETP), and what it tells in one text (MCP, dialect C).
+/// Tests a list, a description or an answer of an app provider (CETP), and its description in one text (MCP,
+/// dialect C).
 pub fn provider_list(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let answer = Bundle::new().with("status", "success").with("data", text);
@@ -305,7 +307,7 @@ pub fn provider_list(data: &[u8]) {
     }
 }
 
-/// The schema that an MCP provider gives its one tool.
+/// Tests the schema of an MCP provider's tool.
 pub fn provider_schema(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let answer = Bundle::new()
@@ -319,7 +321,7 @@ pub fn provider_schema(data: &[u8]) {
     }
 }
 
-/// Everything that is offered can be, within bounds, and one name is offered once.
+/// Checks that all offered tools are valid and within limits, and that names are unique.
 fn check_listed(listed: &ProviderToolList) {
     assert!(listed.tools.len() <= toolway_android::bounds::TOOLS);
     assert!(listed.notes.to_vec().len() <= toolway_android::bounds::NOTES);
@@ -335,13 +337,13 @@ fn check_listed(listed: &ProviderToolList) {
     }
 }
 
-/// A bundle as it comes from Java.
+/// Tests a bundle from Java.
 pub fn packed_bundle(data: &[u8]) {
     use toolway_android_jni::codec::{CodecReader, CodecWriter};
     let mut reader = CodecReader::new(data);
     let Ok(bundle) = reader.bundle() else { return };
     let mut writer = CodecWriter::default();
-    // What only Java has can be read and not written.
+    // Values that exist only in Java can be read but not written.
     if writer.bundle(&bundle).is_err() {
         return;
     }
@@ -349,11 +351,12 @@ pub fn packed_bundle(data: &[u8]) {
     let mut reader = CodecReader::new(&written);
     let again = reader.bundle().expect("what was written can be read");
     reader.end().expect("and nothing more");
-    // A float that is not a number does not equal itself.
+    // NaN does not equal itself.
     assert_eq!(format!("{again:?}"), format!("{bundle:?}"));
 }
 
-/// What a phone's `content call` printed: the method in the first line, standard output, a NUL, standard error.
+/// Tests the output of a phone's `content call`: the method in the first line, standard output, a NUL,
+/// standard error.
 pub fn adb_output(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let (method, output) = text.split_once('\n').unwrap_or(("list_tools", &text));
@@ -365,7 +368,7 @@ pub fn adb_output(data: &[u8]) {
         });
         assert!(texts.sum::<usize>() <= stdout.len(), "nothing is made up");
     }
-    // Whatever text an error's message and a JSON string contain, the keys that are there stay what they are.
+    // The present keys are unchanged, regardless of the text in an error message or a JSON string.
     let message = text.replace('\n', " ");
     let line =
         format!("Result: Bundle[{{error_message={message}, status=error, error_code=INTERNAL_ERROR}}]\n");
@@ -378,11 +381,11 @@ pub fn adb_output(data: &[u8]) {
     assert_eq!(answer, Bundle::new().with("status", "success").with("data", json));
 }
 
-/// A manifest in binary form, or a resource table that a known manifest refers to, or an APK.
+/// Tests a binary manifest, a resource table that a known manifest refers to, or an APK.
 pub fn manifest(data: &[u8]) {
     use toolway_android::lint::lint_manifest;
     use toolway_android::manifest::{Apk, AppManifest};
-    // A manifest and a table behind one another: the first chunk's own size says where the second starts.
+    // A manifest followed by a table: the size of the first chunk is the start of the second.
     let size = data.get(4..8).and_then(|size| size.try_into().ok()).map_or(0, u32::from_le_bytes);
     let (first, second) = data.split_at(usize::try_from(size).unwrap_or(usize::MAX).min(data.len()));
     for read in [AppManifest::read(data), AppManifest::read_with(first, second)].into_iter().flatten() {

@@ -1,5 +1,5 @@
-//! What a call over adb costs beside the bare `adb shell content call`: the real program against a phone that is a shell,
-//! in turns, so that what the machine does beside it meets both.
+//! Compares the duration of a call over adb with that of the bare `adb shell content call`: the real program
+//! with a fake phone, alternating, so that disturbances of the machine affect both.
 
 #![allow(
     clippy::unwrap_used,
@@ -17,7 +17,7 @@ use toolway_android::host::adb::{AdbHost, AdbProgram};
 use toolway_fake_phone::{AdbServer, FakePhone, PhoneSetup, ProviderReply, apps};
 
 const ROUNDS: usize = 200;
-/// The call as a person would type it.
+/// The command that a person would type.
 const SHELL_COMMAND: &str = "content call --uri content://com.example.notes.tools --method execute_tool \
                     --extra 'args:s:{\"text\"\\:\"a\\:b\"}' --extra request_id:s:0198-a --extra tool_name:s:find";
 
@@ -50,7 +50,7 @@ fn main() {
             .unwrap();
         assert!(output.stdout.starts_with(b"Result: Bundle[{"), "{output:?}");
     };
-    // What is found out once is not the call's.
+    // One-time detection does not count as part of a call.
     ours();
     let (mut of_bare, mut of_ours) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
@@ -70,7 +70,7 @@ fn main() {
     );
 }
 
-/// In milliseconds.
+/// Returns the median in milliseconds.
 fn median(mut times: Vec<Duration>) -> f64 {
     times.sort();
     times.get(times.len() / 2).unwrap().as_secs_f64() * 1000.0

@@ -11,7 +11,7 @@ from pathlib import Path
 FOLDER = Path(__file__).resolve().parent
 PACKAGE = FOLDER / "node_modules" / "@modelcontextprotocol" / "conformance"
 # A whole leg takes some seconds; more than this is a suite that waits for something that does not come.
-PATIENCE_S = 300
+TIMEOUT_S = 300
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ def run(leg: Leg, target: list[str], env: dict[str, str] | None = None, preload:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            timeout=PATIENCE_S,
+            timeout=TIMEOUT_S,
             check=False,
         )
         return judge(leg, found_in(Path(results)), ran.stdout.decode(errors="replace"))

@@ -1,11 +1,11 @@
-// The OpenAI-compatible door, through the official Node SDK. The tests in tests/python start a gateway and say what
+// The OpenAI-compatible API, through the official Node SDK. The tests in tests/python start a gateway and say what
 // its model answers; this runs one case and fails where the SDK sees something else.
 //
-//   DOOR_URL=http://127.0.0.1:PORT/v1 DOOR_TOKEN=… node openai_api.mjs CASE
+//   API_URL=http://127.0.0.1:PORT/v1 API_TOKEN=… node openai_api.mjs CASE
 import assert from "node:assert/strict";
 import OpenAI from "openai";
 
-const client = new OpenAI({ baseURL: process.env.DOOR_URL, apiKey: process.env.DOOR_TOKEN, maxRetries: 0 });
+const client = new OpenAI({ baseURL: process.env.API_URL, apiKey: process.env.API_TOKEN, maxRetries: 0 });
 const ask = (content, more = {}) => ({ model: "default", messages: [{ role: "user", content }], ...more });
 
 const cases = {
@@ -92,7 +92,7 @@ const cases = {
 
   async refused() {
     await assert.rejects(client.chat.completions.create({ ...ask("hi"), model: "nobody" }), OpenAI.NotFoundError);
-    const stranger = new OpenAI({ baseURL: process.env.DOOR_URL, apiKey: "wrong", maxRetries: 0 });
+    const stranger = new OpenAI({ baseURL: process.env.API_URL, apiKey: "wrong", maxRetries: 0 });
     await assert.rejects(stranger.chat.completions.create(ask("hi")), OpenAI.AuthenticationError);
   },
 };

@@ -16,7 +16,7 @@ from mcp_types import ElicitResult
 from node_process import environment, node_output
 
 #: How long something that has to come may take, in seconds.
-PATIENCE = 15
+TIMEOUT = 15
 
 
 def stdio_command(gw, *args: str) -> list[str]:
@@ -76,7 +76,7 @@ class Steps:
         seen["guarded"] = await client.call(named("guarded"), {})
         async with listening():
             await client.call(named("grow"), {})
-            await asyncio.wait_for(self.changed.wait(), PATIENCE)
+            await asyncio.wait_for(self.changed.wait(), TIMEOUT)
             seen["grown"] = [tool["name"] for tool in await client.list()]
         seen["late"] = await client.call(named("late"), {})
         return seen
@@ -104,7 +104,7 @@ class Steps:
                 enough.set()
 
         calling = asyncio.create_task(client.call(self.named("slow"), {}, report))
-        await asyncio.wait_for(enough.wait(), PATIENCE)
+        await asyncio.wait_for(enough.wait(), TIMEOUT)
         calling.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await calling

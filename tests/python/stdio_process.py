@@ -9,7 +9,7 @@ import signal
 from node_process import environment
 
 #: How long something that has to come may take, in seconds.
-PATIENCE = 20
+TIMEOUT = 20
 #: Longest line, in bytes.
 LONGEST = 64 << 20
 
@@ -68,7 +68,7 @@ class Stdio:
             return next((i for i, line in enumerate(self.lines) if line is None or fits(json.loads(line))), None)
 
         async with self._changed:
-            await asyncio.wait_for(self._changed.wait_for(lambda: find() is not None), PATIENCE)
+            await asyncio.wait_for(self._changed.wait_for(lambda: find() is not None), TIMEOUT)
             line = self.lines[find()]
             if line is None:
                 raise AssertionError(f"it ended\n{self.errors}")
@@ -102,8 +102,8 @@ class Stdio:
 
     async def ended(self) -> int:
         """Waits for its end; gives the exit code. All that it wrote is in `lines` and `errors` then."""
-        code = await asyncio.wait_for(self.process.wait(), PATIENCE)
-        await asyncio.wait_for(asyncio.gather(*self._tasks), PATIENCE)
+        code = await asyncio.wait_for(self.process.wait(), TIMEOUT)
+        await asyncio.wait_for(asyncio.gather(*self._tasks), TIMEOUT)
         return code
 
     async def stop(self) -> None:

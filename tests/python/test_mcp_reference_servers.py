@@ -86,7 +86,7 @@ NAMES = ("everything", "filesystem", "memory", "thinking", "time", "git")
 
 @contextlib.asynccontextmanager
 async def at(net, path, mode="auto"):
-    """A client at one of the doors."""
+    """A client at one of the entry points."""
     headers = {"Authorization": f"Bearer {await net.client()}"}
     async with httpx2.AsyncClient(headers=headers, timeout=60) as http:
         async with Client(streamable_http_client(net.gw.url + path, http_client=http), mode=mode) as client:

@@ -1,4 +1,4 @@
-"""The OpenAI-compatible door, through the official Python SDK: an agent whose tools run on a device, as any program
+"""The OpenAI-compatible API, through the official Python SDK: an agent whose tools run on a device, as any program
 that speaks to OpenAI meets it. (docs/openai-api.md)"""
 
 import asyncio
@@ -25,24 +25,24 @@ WEATHER = {
 
 
 @pytest.fixture
-def door(talking):
+def api(talking):
     """The network of a gateway whose agent `default` talks to the fake model servers."""
     return talking
 
 
 @pytest.fixture
-async def client(door):
+async def client(api):
     """The SDK, with a client's token."""
     async with openai.AsyncOpenAI(
-        base_url=f"{door.gw.url}/v1", api_key=await door.client(), max_retries=0, timeout=30
+        base_url=f"{api.gw.url}/v1", api_key=await api.client(), max_retries=0, timeout=30
     ) as client:
         yield client
 
 
 @pytest.fixture
-async def battery(door):
+async def battery(api):
     """A device that tells how full its battery is; gives the full name of its tool."""
-    device = await door.v2([tool("battery")], name=unique("phone"), handler=lambda _: "81 percent")
+    device = await api.v2([tool("battery")], name=unique("phone"), handler=lambda _: "81 percent")
     return f"{device.source}__battery"
 
 
@@ -65,7 +65,7 @@ async def test_the_models_are_the_agents(client):
         await client.models.retrieve("nobody")
 
 
-async def test_a_whole_answer_after_a_tool_of_a_device(client, door, battery, fakes):
+async def test_a_whole_answer_after_a_tool_of_a_device(client, api, battery, fakes):
     two_rounds(fakes, battery)
     answer = await client.chat.completions.create(**ask())
     choice = answer.choices[0]
@@ -81,7 +81,7 @@ async def test_a_whole_answer_after_a_tool_of_a_device(client, door, battery, fa
     # The call is in the records, under the turn that the answer names.
     [call] = answer.toolway["calls"]
     assert (call["name"], call["status"]) == (battery, "success")
-    logged = await door.logged(call["id"])
+    logged = await api.logged(call["id"])
     assert call_status(logged) == "success"
     assert answer.id.endswith(answer.toolway["turn_id"])
 
@@ -114,16 +114,16 @@ async def test_the_sdks_own_helper_for_streams_reads_it(client, battery, fakes):
     assert final.choices[0].message.content.endswith("81 percent.")
 
 
-async def test_nothing_is_kept_between_requests(client, door, fakes):
+async def test_nothing_is_kept_between_requests(client, api, fakes):
     fakes.answer(says("one"), says("two"))
     await client.chat.completions.create(**ask("first"))
     await client.chat.completions.create(**ask("second"))
     assert [message["text"] for message in fakes.requests()[1]["said"]["messages"]] == ["second"]
 
 
-async def test_system_messages_stand_after_the_agents_own(client, door, fakes):
+async def test_system_messages_stand_after_the_agents_own(client, api, fakes):
     assert (
-        await door.rest().request(
+        await api.rest().request(
             "PUT",
             "/api/agents/pirate",
             json={
@@ -206,14 +206,14 @@ async def test_an_answer_has_the_form_that_was_asked_for(client, fakes):
     assert fakes.requests()[0]["body"]["response_format"]["type"] == "json_schema"
 
 
-async def test_closing_the_stream_ends_the_turn_and_its_tools(client, door, fakes):
+async def test_closing_the_stream_ends_the_turn_and_its_tools(client, api, fakes):
     started, cancelled = asyncio.Event(), asyncio.Event()
 
     async def handler(_request):
         started.set()
         await asyncio.Event().wait()
 
-    device = await door.v2([tool("slow")], name=unique("phone"), handler=handler)
+    device = await api.v2([tool("slow")], name=unique("phone"), handler=handler)
     answer = says("I look. ")
     answer["steps"].append({"tool_call": {"name": f"{device.source}__slow", "arguments": {}}})
     fakes.answer(answer)
@@ -228,7 +228,7 @@ async def test_closing_the_stream_ends_the_turn_and_its_tools(client, door, fake
     await stream.close()
     await device.expect("tool_call_cancel", id=call)
     cancelled.set()
-    assert call_status(await door.logged(call)) == "error"
+    assert call_status(await api.logged(call)) == "error"
     assert len(fakes.requests()) == 1
 
 
@@ -244,11 +244,11 @@ async def test_closing_the_stream_ends_the_request_to_the_model(client, fakes):
     assert await asyncio.to_thread(fakes.ended, 0) == "dropped"
 
 
-async def test_a_failing_tool_is_no_error_of_the_request(client, door, fakes):
+async def test_a_failing_tool_is_no_error_of_the_request(client, api, fakes):
     def handler(_request):
         raise RuntimeError("the battery is gone")
 
-    device = await door.v2([tool("battery")], name=unique("phone"), handler=handler)
+    device = await api.v2([tool("battery")], name=unique("phone"), handler=handler)
     name = f"{device.source}__battery"
     fakes.script(line(calls(name, {})), line(says("It is gone."), last_result=name))
     answer = await client.chat.completions.create(**ask())
@@ -274,15 +274,15 @@ async def test_an_unknown_agent(client):
     assert "default" in str(raised.value)
 
 
-async def test_a_wrong_token(door):
-    async with openai.AsyncOpenAI(base_url=f"{door.gw.url}/v1", api_key="wrong", max_retries=0) as client:
+async def test_a_wrong_token(api):
+    async with openai.AsyncOpenAI(base_url=f"{api.gw.url}/v1", api_key="wrong", max_retries=0) as client:
         with pytest.raises(openai.AuthenticationError):
             await client.chat.completions.create(**ask())
 
 
-async def test_a_devices_token_may_not(door):
-    key = await door.pair("device")
-    async with openai.AsyncOpenAI(base_url=f"{door.gw.url}/v1", api_key=key, max_retries=0) as client:
+async def test_a_devices_token_may_not(api):
+    key = await api.pair("device")
+    async with openai.AsyncOpenAI(base_url=f"{api.gw.url}/v1", api_key=key, max_retries=0) as client:
         with pytest.raises(openai.PermissionDeniedError):
             await client.chat.completions.create(**ask())
 
@@ -322,12 +322,12 @@ async def test_a_partial_answer_is_not_reported_as_complete_m12(client, fakes):
         await client.chat.completions.create(**ask())
 
 
-async def test_a_question_that_nobody_can_answer_ends_as_a_permission_error(client, door, fakes):
-    device = await door.v2(
+async def test_a_question_that_nobody_can_answer_ends_as_a_permission_error(client, api, fakes):
+    device = await api.v2(
         [tool("unlock", annotations={"destructiveHint": True})], name=unique("door"), handler=lambda _: "open"
     )
     name = f"{device.source}__unlock"
-    rest = door.rest()
+    rest = api.rest()
     assert (
         await rest.request(
             "PUT",
@@ -343,11 +343,11 @@ async def test_a_question_that_nobody_can_answer_ends_as_a_permission_error(clie
     answer = await client.chat.completions.create(**{**ask(), "model": "careful"})
     assert answer.choices[0].message.content == "I may not."
     assert not device.runs
-    call = await door.logged(answer.toolway["calls"][0]["id"])
+    call = await api.logged(answer.toolway["calls"][0]["id"])
     assert "approval_unavailable" in json.dumps(call)
 
 
-def test_the_door_lists_only_what_a_bound_token_may_talk_to(talking_gateway):
+def test_the_api_lists_only_what_a_bound_token_may_talk_to(talking_gateway):
     """A token bound to an agent sees that agent alone."""
     import httpx
 
@@ -365,38 +365,38 @@ def test_the_door_lists_only_what_a_bound_token_may_talk_to(talking_gateway):
 # The same through the official Node SDK.
 
 
-async def node_case(door, case: str) -> None:
+async def node_case(api, case: str) -> None:
     """Runs a case of tests/node/openai_api.mjs."""
-    await run_node("openai_api.mjs", case, DOOR_URL=f"{door.gw.url}/v1", DOOR_TOKEN=await door.client())
+    await run_node("openai_api.mjs", case, API_URL=f"{api.gw.url}/v1", API_TOKEN=await api.client())
 
 
 @pytest.mark.parametrize("case", ["models", "refused"])
-async def test_node_reads_models_and_refusals(door, case):
-    await node_case(door, case)
+async def test_node_reads_models_and_refusals(api, case):
+    await node_case(api, case)
 
 
 @pytest.mark.parametrize("case", ["whole", "stream"])
-async def test_node_reads_an_answer_after_a_tool_of_a_device(door, battery, fakes, case):
+async def test_node_reads_an_answer_after_a_tool_of_a_device(api, battery, fakes, case):
     two_rounds(fakes, battery)
-    await node_case(door, case)
+    await node_case(api, case)
     assert len(fakes.requests()) == 2
 
 
-async def test_node_runs_tools_of_the_program(door, fakes):
+async def test_node_runs_tools_of_the_program(api, fakes):
     fakes.script(line(calls("weather", {"city": "Bonn"})), line(says("It rains in Bonn."), last_result="weather"))
-    await node_case(door, "tools")
+    await node_case(api, "tools")
 
 
-async def test_node_aborts(door, fakes):
+async def test_node_aborts(api, fakes):
     answer = says("Once ")
     answer["steps"] += [{"gate": "never"}, {"text": "upon"}]
     fakes.answer(answer)
-    await node_case(door, "abort")
+    await node_case(api, "abort")
     assert await asyncio.to_thread(fakes.ended, 0) == "dropped"
 
 
-async def test_node_raises_an_error_in_mid_stream(door, fakes):
+async def test_node_raises_an_error_in_mid_stream(api, fakes):
     answer = says("half ")
     answer["steps"].append({"error": {"status": 500, "message": "so it is said"}})
     fakes.answer(answer)
-    await node_case(door, "error")
+    await node_case(api, "error")

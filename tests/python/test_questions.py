@@ -424,7 +424,7 @@ async def test_grants_an_answer_for_always_holds_until_it_is_revoked(asks):
     [grant] = [g for g in await grants(asks.net) if g.get("principal") == asks.id]
     assert (grant["decision"], grant["tool"]) == ("granted", f"{asks.device.source}/owners")
     assert "permission" not in grant and "expires_ms" not in grant
-    # Over any door, on any connection of this caller; and of nobody else's.
+    # For every entry point and connection of this caller, but not for others.
     outcome = check_success(await asks.rest.call(asks.name("owners")), "ran")
     assert (await asks.net.logged(outcome["call_id"]))["approved_by"] == f"grant:{grant['id']}"
     stranger = asks.net.rest(await asks.net.client())

@@ -1,4 +1,4 @@
-"""The rights table: role × endpoint × door."""
+"""The rights table: role × endpoint × place of the token."""
 
 import pytest
 from conftest import Net
@@ -156,15 +156,15 @@ async def test_rights_open_paths(net, tokens, path, role):
 
 @pytest.mark.parametrize("role", ROLES)
 @pytest.mark.parametrize(("path", "allowed"), [("/ws/chat", CHATS), ("/ws/device", OFFERS)])
-@pytest.mark.parametrize("door", ["header", "subprotocol", "query"])
-async def test_rights_sockets(net, tokens, path, allowed, door, role):
+@pytest.mark.parametrize("place", ["header", "subprotocol", "query"])
+async def test_rights_sockets(net, tokens, path, allowed, place, role):
     token = tokens[role]
     how = {}
-    if door == "subprotocol" and token:
+    if place == "subprotocol" and token:
         how = {"protocols": (f"bearer.{token}",)}
-    elif door == "query" and token:
+    elif place == "query" and token:
         how = {"query": {"token": token}}
-    elif door == "header":
+    elif place == "header":
         how = {"token": token}
     if role in allowed:
         socket = await net.socket(path, **how)
@@ -175,15 +175,15 @@ async def test_rights_sockets(net, tokens, path, allowed, door, role):
         assert status == (401 if role in NOBODY else 403)
 
 
-@pytest.mark.parametrize("door", ["rest query", "rest subprotocol", "cookie", "basic"])
-async def test_rights_a_token_elsewhere_does_not_count_in_rest(net, door):
+@pytest.mark.parametrize("place", ["rest query", "rest subprotocol", "cookie", "basic"])
+async def test_rights_a_token_elsewhere_does_not_count_in_rest(net, place):
     owner = net.gw.owner_token
     headers = {
         "rest subprotocol": {"Sec-WebSocket-Protocol": f"bearer.{owner}"},
         "cookie": {"Cookie": f"token={owner}"},
         "basic": {"Authorization": f"Basic {owner}"},
-    }.get(door, {})
-    query = {"token": owner} if door == "rest query" else None
+    }.get(place, {})
+    query = {"token": owner} if place == "rest query" else None
     response = await net.rest(None).get("/api/tokens", headers=headers, params=query)
     assert response.status_code == 401
 
@@ -226,7 +226,7 @@ async def test_rights_guessing_tokens_is_slowed_down_and_locks_nobody_out(net, g
     other = net.on(gateway_factory(fresh=True))
     wrong = "twy_o_" + "A" * 43
     await held_back(lambda: other.rest(wrong).get("/api/tools"), 60)
-    # Whichever door is tried, and without any token, too: one bucket for all.
+    # Whichever entry point is tried, and without any token, too: one bucket for all.
     await held_back(lambda: other.rest(None).get("/api/tools"), 0)
     statuses = {(await refused(other.gw, "/ws/device", wrong))[0] for _ in range(5)}
     assert 429 in statuses and statuses <= {401, 429}

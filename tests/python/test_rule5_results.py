@@ -204,7 +204,7 @@ async def test_envelope_codes_a_device_may_say(rig, code):
 
 
 async def test_envelope_a_device_cannot_give_a_code_the_wrong_type(rig):
-    """error_type belongs to the code, in every door."""
+    """error_type belongs to the code, at every entry point."""
     _, device, caller, name = rig
     device.handler = lambda r: {"type": "tool_error", "error": "x", "code": "denied", "error_type": "timeout"}
     check_error(await caller.call(name), "denied", dispatched=True, message="x")

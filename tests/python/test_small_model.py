@@ -12,7 +12,7 @@ from conftest import PATIENT
 from talking import start_talking
 
 #: What it takes on a slow machine to read a prompt and write a few tokens.
-PATIENCE = 300
+TIMEOUT = 300
 LAMP = {
     "type": "function",
     "function": {
@@ -49,7 +49,7 @@ def gateway(gateway_dir, small_model):
 async def test_a_forced_tool_call_end_to_end(net, gateway):
     here = net.on(gateway)
     async with openai.AsyncOpenAI(
-        base_url=f"{gateway.url}/v1", api_key=await here.client(), max_retries=0, timeout=PATIENCE
+        base_url=f"{gateway.url}/v1", api_key=await here.client(), max_retries=0, timeout=TIMEOUT
     ) as client:
         answer = await client.chat.completions.create(
             model="default",
@@ -64,6 +64,6 @@ async def test_a_forced_tool_call_end_to_end(net, gateway):
 
 
 async def test_the_gateways_own_test_of_a_model_says_what_works(net, gateway):
-    response = await net.on(gateway).rest().request("POST", "/api/models/small/test", json={}, timeout=PATIENCE)
+    response = await net.on(gateway).rest().request("POST", "/api/models/small/test", json={}, timeout=TIMEOUT)
     assert response.status_code == 200, response.text
     assert response.json()

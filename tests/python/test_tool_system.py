@@ -32,9 +32,9 @@ BUILTIN = {
 }
 
 
-async def over(net, door, token):
+async def over(net, via, token):
     """A function that calls tools over REST or over WebSocket."""
-    if door == "rest":
+    if via == "rest":
         return net.rest(token).call
     return (await net.caller(token)).call
 
@@ -67,9 +67,9 @@ async def test_builtin_tools_are_not_for_those_who_only_offer(net):
     assert (await net.rest(token).post("/api/tools/get_current_time/call")).status_code == 403
 
 
-@pytest.mark.parametrize("door", ["rest", "websocket"])
-async def test_builtin_the_time(net, door):
-    call = await over(net, door, await net.client())
+@pytest.mark.parametrize("via", ["rest", "websocket"])
+async def test_builtin_the_time(net, via):
+    call = await over(net, via, await net.client())
     begin = time.time()
     plain = check_success(answer := await call("get_current_time"), answer["result"])["result"]
     tokyo = (await call("get_current_time", {"timezone": "Asia/Tokyo", "format": "ISO8601"}))["result"]
@@ -83,9 +83,9 @@ async def test_builtin_the_time(net, door):
     assert str(datetime.fromtimestamp(begin).year) in words and not re.match(r"^\d{4}-", words)
 
 
-@pytest.mark.parametrize("door", ["rest", "websocket"])
-async def test_builtin_files(net, door):
-    call = await over(net, door, await net.client())
+@pytest.mark.parametrize("via", ["rest", "websocket"])
+async def test_builtin_files(net, via):
+    call = await over(net, via, await net.client())
     path = f"{unique('notes')}/a.txt"
     wrote = check_success(answer := await call("write_file", {"path": path, "content": "Grüße\n"}), answer["result"])[
         "result"
@@ -135,10 +135,10 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize("door", ["rest", "websocket"])
+@pytest.mark.parametrize("via", ["rest", "websocket"])
 @pytest.mark.parametrize(("name", "args", "parts"), WRONG, ids=lambda v: v if isinstance(v, str) else None)
-async def test_builtin_wrong_arguments_are_told_in_one_form(net, door, name, args, parts):
-    answer = await (await over(net, door, net.gw.owner_token))(name, args)
+async def test_builtin_wrong_arguments_are_told_in_one_form(net, via, name, args, parts):
+    answer = await (await over(net, via, net.gw.owner_token))(name, args)
     check_error(answer, "invalid_arguments", dispatched=False)
     for part in parts:
         assert part in answer["message"], answer
@@ -303,12 +303,12 @@ async def put_rule(net, name, **rule):
     return response.status_code
 
 
-@pytest.mark.parametrize("door", ["rest", "websocket"])
-async def test_policy_what_is_denied_is_neither_listed_nor_callable(net, door):
+@pytest.mark.parametrize("via", ["rest", "websocket"])
+async def test_policy_what_is_denied_is_neither_listed_nor_callable(net, via):
     bare = unique("secret_thing").replace("-", "_")
     device = await net.v2([tool(bare)], handler=lambda r: "ran")
     record = await net.client_record()
-    call = await over(net, door, record["token"])
+    call = await over(net, via, record["token"])
     rest, full = net.rest(record["token"]), f"{device.source}__{bare}"
     check_success(await call(full), "ran")
     name = unique("rule")

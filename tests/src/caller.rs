@@ -1,4 +1,4 @@
-//! Who calls tools, on `/ws/chat`: many calls at a time, every answer kept.
+//! Calls tools on `/ws/chat`: many calls at a time, with all answers recorded.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -17,20 +17,20 @@ use tokio_tungstenite::tungstenite::Message;
 use crate::socket::{TestSocket, open_socket};
 use crate::with_timeout;
 
-/// An answer, and when it came.
+/// An answer with its time.
 #[derive(Debug, Clone)]
 pub struct TimedAnswer {
     /// The whole `call_result`.
     pub result: Value,
-    /// When it came.
+    /// Time of arrival.
     pub at: Instant,
 }
 
-/// What was heard so far.
+/// Received answers.
 #[derive(Debug, Default)]
 struct ReceivedAnswers {
     answers: Mutex<HashMap<String, Vec<TimedAnswer>>>,
-    /// How many answers there are, and whether the connection has ended.
+    /// Number of answers, and true once the connection has ended.
     updates: watch::Sender<(usize, bool)>,
 }
 
@@ -44,7 +44,7 @@ pub struct ChatCaller {
 }
 
 impl ChatCaller {
-    /// Connects.
+    /// Opens the connection.
     pub async fn connect(address: SocketAddr, token: &str) -> Self {
         let (sink, stream) = open_socket(address, "/ws/chat", token, Some("toolway.v2")).await.split();
         let heard = Arc::new(ReceivedAnswers::default());
@@ -57,7 +57,7 @@ impl ChatCaller {
         }
     }
 
-    /// Sends a call; gives its id. That the connection is gone shows in its answer.
+    /// Sends a call and returns its id. A lost connection shows in the answer.
     pub async fn send_call(&self, name: &str, args: Value) -> String {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed).to_string();
         let message = json!({"type": "call_tool", "id": id, "name": name, "args": args});
@@ -66,7 +66,7 @@ impl ChatCaller {
         id
     }
 
-    /// The answer to a call; nothing where the connection was lost before there was one.
+    /// Waits for the answer to a call; `None` if the connection was lost before.
     pub async fn wait_for_answer(&self, id: &str) -> Option<Value> {
         let mut news = self.received.updates.subscribe();
         with_timeout("an answer to a call", async {
@@ -83,16 +83,16 @@ impl ChatCaller {
         .await
     }
 
-    /// Calls and waits.
+    /// Makes a call and waits for the answer.
     ///
     /// # Panics
-    /// Where the connection is lost.
+    /// If the connection is lost.
     pub async fn call(&self, name: &str, args: Value) -> Value {
         let id = self.send_call(name, args).await;
         self.wait_for_answer(&id).await.expect("an answer")
     }
 
-    /// How many answers there are so far.
+    /// Returns the number of answers so far.
     #[must_use]
     pub fn answer_count(&self) -> usize {
         self.received.updates.borrow().0
@@ -104,7 +104,7 @@ impl ChatCaller {
         with_timeout("the end of a connection", news.wait_for(|(_, ended)| *ended)).await.unwrap();
     }
 
-    /// Everything that was answered, by the ids of the calls.
+    /// Returns all answers, by call id.
     #[must_use]
     pub fn answers(&self) -> HashMap<String, Vec<TimedAnswer>> {
         self.received.answers.lock().clone()

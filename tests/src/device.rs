@@ -1,4 +1,4 @@
-//! Devices made with the SDK, within the test's own process.
+//! Devices that use the SDK, in the process of the test.
 
 use std::time::Duration;
 
@@ -9,14 +9,14 @@ use toolway_device::{Backoff, ConnectionStatus, Device, DeviceBuilder, RunningDe
 use crate::runs::RunLog;
 use crate::with_timeout;
 
-/// The argument of all tools here.
+/// Argument of all tools here.
 #[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
 pub struct NumberArgs {
-    /// Tells calls apart.
+    /// Number that identifies a call.
     pub n: u64,
 }
 
-/// A device that comes back quickly, known by its name.
+/// Creates a builder for a device with this name, which reconnects quickly.
 #[must_use]
 pub fn builder(url: &str, token: &str, name: &str) -> DeviceBuilder {
     Device::builder(url)
@@ -27,14 +27,14 @@ pub fn builder(url: &str, token: &str, name: &str) -> DeviceBuilder {
         .backoff(Backoff { shortest: Duration::from_millis(20), longest: Duration::from_millis(200) })
 }
 
-/// Starts it and waits until the gateway has taken its tools.
+/// Starts a device and waits until the gateway has registered its tools.
 pub async fn start(builder: DeviceBuilder) -> RunningDevice {
     let running = builder.build().unwrap().start();
     wait_online(&running).await;
     running
 }
 
-/// Waits until the gateway has taken its tools.
+/// Waits until the gateway has registered the device's tools.
 pub async fn wait_online(running: &RunningDevice) {
     let mut status = running.handle().status();
     let taken = |status: &ConnectionStatus| match status {
@@ -45,7 +45,7 @@ pub async fn wait_online(running: &RunningDevice) {
     with_timeout("a connected device", status.wait_for(taken)).await.unwrap();
 }
 
-/// A tool that answers at once with its argument.
+/// Creates a tool that returns its argument.
 #[must_use]
 pub fn echo_tool(runs: &RunLog) -> Tool {
     let runs = runs.clone();
@@ -55,7 +55,7 @@ pub fn echo_tool(runs: &RunLog) -> Tool {
     })
 }
 
-/// A tool that never answers.
+/// Creates a tool that never answers.
 #[must_use]
 pub fn hanging_tool(runs: &RunLog) -> Tool {
     let runs = runs.clone();

@@ -1,8 +1,7 @@
-//! What the end-to-end tests share: the real program as a process, callers and devices, a network that can be
-//! cut, and a record of what ran.
+//! Helpers of the end-to-end tests: the real program as a process, callers and devices, a network that can be
+//! interrupted, and a record of tool runs.
 //!
-//! Nothing here waits for luck. What comes about in another process is waited for by its events, for so long as
-//! [`PATIENCE`] at most.
+//! No test waits for a fixed time. Tests wait for events of other processes, for at most [`WAIT_TIMEOUT`].
 
 #![allow(
     clippy::unwrap_used,
@@ -23,13 +22,13 @@ pub mod socket;
 
 use std::time::Duration;
 
-/// How long anything may take that is expected to happen. Only a test that fails waits so long.
+/// Maximum wait for an expected event. Only a failing test waits so long.
 pub const WAIT_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Waits for something that must come about.
+/// Waits for an expected event.
 ///
 /// # Panics
-/// Where it does not within [`PATIENCE`].
+/// If it does not happen within [`WAIT_TIMEOUT`].
 pub async fn with_timeout<T>(what: &str, future: impl Future<Output = T>) -> T {
     match tokio::time::timeout(WAIT_TIMEOUT, future).await {
         Ok(value) => value,
@@ -37,11 +36,11 @@ pub async fn with_timeout<T>(what: &str, future: impl Future<Output = T>) -> T {
     }
 }
 
-/// Asks again and again until there is an answer. For what no event tells, and where asking takes its time, as
-/// starting a program does.
+/// Polls until there is an answer, for conditions without an event whose check takes some time, such as
+/// starting a program.
 ///
 /// # Panics
-/// Where there is none within [`PATIENCE`].
+/// If there is none within [`WAIT_TIMEOUT`].
 pub async fn poll_until<T>(what: &str, mut ask: impl AsyncFnMut() -> Option<T>) -> T {
     let asking = async {
         loop {

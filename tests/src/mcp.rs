@@ -1,5 +1,5 @@
-//! An MCP client over HTTP, written from the MCP specification (https://modelcontextprotocol.io) alone. It records what it is told, byte for byte. It
-//! speaks the versions with a handshake and the one without.
+//! An MCP client over HTTP, written only from the MCP specification (https://modelcontextprotocol.io). It
+//! records received messages byte for byte, and supports the versions with and without a handshake.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -17,28 +17,28 @@ use crate::with_timeout;
 
 /// The version without a handshake.
 pub const MODERN_VERSION: &str = "2026-07-28";
-/// The versions with one.
+/// The versions with a handshake.
 pub const LEGACY_VERSIONS: [&str; 3] = ["2025-03-26", "2025-06-18", "2025-11-25"];
 
 const META_PREFIX: &str = "io.modelcontextprotocol/";
 const MAX_ROUNDS: usize = 8;
 
-/// Where a server is, and how it is let in there.
+/// Address and credentials of an MCP server.
 #[derive(Debug, Clone)]
 pub struct McpServerAddress {
-    /// Its address.
+    /// Address of the server.
     pub address: SocketAddr,
-    /// Its path.
+    /// Path of the endpoint.
     pub path: String,
-    /// The bearer token, where it wants one.
+    /// Bearer token, if the server requires one.
     pub token: Option<String>,
 }
 
 impl McpServerAddress {
-    /// Of an address such as `http://127.0.0.1:1234/mcp`.
+    /// Parses a URL such as `http://127.0.0.1:1234/mcp`.
     ///
     /// # Panics
-    /// Where it is none of that form.
+    /// If the URL does not have this form.
     #[must_use]
     pub fn from_url(url: &str, token: Option<&str>) -> Self {
         let rest = url.strip_prefix("http://").unwrap();
@@ -46,18 +46,18 @@ impl McpServerAddress {
         Self { address: address.parse().unwrap(), path: format!("/{path}"), token: token.map(str::to_owned) }
     }
 
-    /// One POST with these headers beside those that every client sends; one given here takes another's place.
+    /// Sends a POST with these headers in addition to the default ones, which they override.
     ///
     /// # Panics
-    /// Where the server does not answer.
+    /// If the server does not respond.
     pub async fn post(&self, headers: &[(&str, &str)], body: String) -> McpHttpReply {
         self.send("POST", headers, body).await
     }
 
-    /// One request.
+    /// Sends a request.
     ///
     /// # Panics
-    /// Where the server does not answer.
+    /// If the server does not respond.
     pub async fn send(&self, method: &str, headers: &[(&str, &str)], body: String) -> McpHttpReply {
         let sending = async {
             let stream = TcpStream::connect(self.address).await.unwrap();
@@ -65,7 +65,7 @@ impl McpServerAddress {
             let (mut sender, connection) =
                 hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.unwrap();
             let connection = tokio::spawn(async move {
-                // What becomes of it shows in the answer.
+                // Errors show in the response.
                 let _ = connection.await;
             });
             let mut all: BTreeMap<String, String> = [
@@ -101,7 +101,7 @@ impl McpServerAddress {
     }
 }
 
-/// Ends with whoever reads from it, as a client's connection does.
+/// Ends with the reader of its response, like a client's connection.
 #[derive(Debug)]
 struct HttpConnectionTask(tokio::task::JoinHandle<()>);
 
@@ -111,12 +111,12 @@ impl Drop for HttpConnectionTask {
     }
 }
 
-/// What a server answers: one message, or a stream of them.
+/// Response of a server: one message or a stream.
 #[derive(Debug)]
 pub struct McpHttpReply {
-    /// The status.
+    /// Status code.
     pub status: u16,
-    /// The headers.
+    /// Headers.
     pub headers: hyper::HeaderMap,
     body: Incoming,
     is_stream: bool,
@@ -126,26 +126,26 @@ pub struct McpHttpReply {
 }
 
 impl McpHttpReply {
-    /// A header.
+    /// Returns a header.
     ///
     /// # Panics
-    /// Where it is not text.
+    /// If it is not text.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).map(|value| value.to_str().unwrap())
     }
 
-    /// The next message; none at the end.
+    /// Returns the next message; `None` at the end.
     pub async fn next_message(&mut self) -> Option<String> {
         with_timeout("a message over MCP", self.next_message_unbounded()).await
     }
 
-    /// The same without a limit to the waiting.
+    /// Returns the next message without a timeout.
     pub async fn next_message_unbounded(&mut self) -> Option<String> {
         loop {
             if let Some(message) = self.take_buffered_message() {
                 if message.is_empty() {
-                    // The event that only gives its id.
+                    // The event that contains only its id.
                     continue;
                 }
                 return Some(message);
@@ -160,7 +160,7 @@ impl McpHttpReply {
         }
     }
 
-    /// All that is left of it as text.
+    /// Returns the rest as text.
     pub async fn text(mut self) -> String {
         while !self.is_ended {
             match with_timeout("the rest of an answer", self.body.frame()).await {
@@ -184,31 +184,31 @@ impl McpHttpReply {
     }
 }
 
-/// What came of one request.
+/// Result of one request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct McpExchange {
-    /// The status of the last answer.
+    /// Status code of the last response.
     pub status: u16,
-    /// The notifications on the way: method and parameters.
+    /// Notifications before the result: method and parameters.
     pub notifications: Vec<(String, Value)>,
-    /// The questions on the way: method and parameters.
+    /// Requests of the server before the result: method and parameters.
     pub server_requests: Vec<(String, Value)>,
-    /// The result or the error, as it was written.
+    /// The result or the error, byte for byte.
     pub raw: String,
 }
 
 impl McpExchange {
-    /// The result or the error.
+    /// Returns the result or the error.
     ///
     /// # Panics
-    /// Where it is not JSON.
+    /// If it is not JSON.
     #[must_use]
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.raw).unwrap()
     }
 }
 
-/// A client.
+/// An MCP client.
 #[derive(Debug)]
 pub struct McpTestClient {
     server: McpServerAddress,
@@ -216,12 +216,12 @@ pub struct McpTestClient {
     session: Option<String>,
     next_id: u64,
     capabilities: Value,
-    /// The level of log messages that it wants with each request of version 2026-07-28.
+    /// Log level that it requests in version 2026-07-28.
     pub log_level: Option<&'static str>,
 }
 
 impl McpTestClient {
-    /// Connects, and says that it can be asked anything; gives what the server said of itself too.
+    /// Connects with all capabilities. Also returns the server's response.
     pub async fn connect(place: McpServerAddress, version: &str) -> (Self, McpExchange) {
         let capabilities = json!({"elicitation": {"form": {}, "url": {}}, "sampling": {}, "roots": {}});
         Self::connect_as(place, version, capabilities).await
@@ -256,22 +256,22 @@ impl McpTestClient {
         (client, hello)
     }
 
-    /// Whether it speaks the version without a handshake.
+    /// Returns true if it uses the version without a handshake.
     #[must_use]
     pub fn is_modern(&self) -> bool {
         self.version == MODERN_VERSION
     }
 
-    /// The MCP session that it was given.
+    /// Returns its MCP session id.
     #[must_use]
     pub fn session(&self) -> Option<&str> {
         self.session.as_deref()
     }
 
-    /// Asks, answers whatever it is asked on the way, and waits for the result.
+    /// Sends a request, answers requests of the server, and returns the result.
     ///
     /// # Panics
-    /// Where there is none.
+    /// If there is no result.
     pub async fn request(&mut self, method: &str, params: Value) -> McpExchange {
         let (mut said, mut asked) = (Vec::new(), Vec::new());
         let mut params = params;
@@ -317,7 +317,7 @@ impl McpTestClient {
         panic!("{method} asks without end");
     }
 
-    /// Asks and gives the id of the request and the stream of its answer.
+    /// Sends a request. Returns its id and the response stream.
     pub async fn open(&mut self, method: &str, params: Value) -> (u64, McpHttpReply) {
         self.next_id += 1;
         let params = self.with_meta(params);
@@ -332,14 +332,14 @@ impl McpTestClient {
         (self.next_id, self.server.post(&headers, body.to_string()).await)
     }
 
-    /// Tells the server something.
+    /// Sends a notification.
     pub async fn notify(&self, method: &str, params: Value) -> u16 {
         let body = json!({"jsonrpc": "2.0", "method": method, "params": params});
         let reply = self.server.post(&self.headers(Some(method), None), body.to_string()).await;
         reply.status
     }
 
-    /// The stream on which a server of a version with a handshake says what belongs to no request.
+    /// Opens the stream with messages that belong to no request, in versions with a handshake.
     pub async fn listen(&self) -> McpHttpReply {
         self.server.send("GET", &self.headers(None, None), String::new()).await
     }
@@ -349,10 +349,10 @@ impl McpTestClient {
         self.server.send("DELETE", &self.headers(None, None), String::new()).await.status
     }
 
-    /// Every page of a list: the entries as they were written.
+    /// Returns the entries of all pages of a list, byte for byte.
     ///
     /// # Panics
-    /// Where it can't be listed.
+    /// If it can't be listed.
     pub async fn list(&mut self, method: &str, key: &str) -> Vec<String> {
         let (mut entries, mut params) = (Vec::new(), json!({}));
         loop {
@@ -401,7 +401,7 @@ impl McpTestClient {
     }
 }
 
-/// What stands under `result` or `error`, as it was written; an error within an object of that name.
+/// Returns the value of `result` or `error`, byte for byte; an error in an object with this name.
 fn extract_outcome(message: &str) -> String {
     let parts: BTreeMap<String, Box<RawValue>> = serde_json::from_str(message).unwrap();
     match (parts.get("result"), parts.get("error")) {
@@ -411,7 +411,7 @@ fn extract_outcome(message: &str) -> String {
     }
 }
 
-/// What a person answers, or their program.
+/// Returns the answer of a person or their program.
 fn answer_server_request(method: &str) -> Value {
     match method {
         "elicitation/create" => json!({

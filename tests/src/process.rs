@@ -1,4 +1,4 @@
-//! The real program, each run a process, each gateway or device with a data folder of its own.
+//! The real program: each run is a process, each gateway or device has its own data folder.
 
 use std::ffi::OsStr;
 use std::net::SocketAddr;
@@ -16,7 +16,7 @@ use tokio::task::JoinHandle;
 
 use crate::with_timeout;
 
-/// The program: `TOOLWAY_BIN`, else what was built beside this test.
+/// Path of the program: `TOOLWAY_BIN`, or the one built next to this test.
 fn program_path() -> PathBuf {
     if let Some(path) = std::env::var_os("TOOLWAY_BIN") {
         return path.into();
@@ -27,16 +27,16 @@ fn program_path() -> PathBuf {
     built
 }
 
-/// A data folder, and a place beside it.
+/// A data folder, and a folder next to it.
 #[derive(Debug)]
 pub struct TestFolder {
     temp: TempDir,
 }
 
-/// What a run to the end gave.
+/// Result of a completed run.
 #[derive(Debug)]
 pub struct ProgramOutput {
-    /// The exit code.
+    /// Exit code.
     pub code: i32,
     /// Standard output.
     pub stdout: String,
@@ -45,14 +45,14 @@ pub struct ProgramOutput {
 }
 
 impl ProgramOutput {
-    /// It must have worked.
+    /// Asserts that the run succeeded.
     #[track_caller]
     pub fn expect_success(self) -> Self {
         assert_eq!(self.code, 0, "{self:#?}");
         self
     }
 
-    /// It must have failed with this code, saying this and giving a hint.
+    /// Asserts that the run failed with this code and message, and a hint.
     #[track_caller]
     pub fn expect_failure(self, code: i32, said: &str) -> Self {
         assert_eq!(self.code, code, "{self:#?}");
@@ -61,7 +61,7 @@ impl ProgramOutput {
         self
     }
 
-    /// Standard output as JSON.
+    /// Returns standard output as JSON.
     #[track_caller]
     #[must_use]
     pub fn json(&self) -> Value {
@@ -70,38 +70,38 @@ impl ProgramOutput {
 }
 
 impl TestFolder {
-    /// An empty one.
+    /// Creates an empty folder.
     #[must_use]
     pub fn new() -> Self {
         Self { temp: tempfile::tempdir().unwrap() }
     }
 
-    /// The data folder; the program makes it.
+    /// Returns the data folder; the program creates it.
     #[must_use]
     pub fn data_path(&self) -> PathBuf {
         self.temp.path().join("data")
     }
 
-    /// A place beside the data folder.
+    /// Returns a path next to the data folder.
     #[must_use]
     pub fn sibling_path(&self, name: &str) -> PathBuf {
         self.temp.path().join(name)
     }
 
-    /// The owner's token of the gateway that runs here.
+    /// Returns the owner's token of the gateway in this folder.
     #[must_use]
     pub fn owner_token(&self) -> String {
         std::fs::read_to_string(self.data_path().join("owner.token")).unwrap().trim().to_owned()
     }
 
-    /// The program with these arguments, not yet started.
+    /// Creates a command for the program with these arguments.
     pub fn command<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Command {
         let mut command = Command::new(program_path());
         command.arg("--data-dir").arg(self.data_path()).args(arguments).env_clear();
         command
     }
 
-    /// Runs it to its end.
+    /// Runs the program to its end.
     pub async fn run<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> ProgramOutput {
         let mut command = self.command(arguments);
         let output = command.stdin(Stdio::null()).kill_on_drop(true).output();
@@ -113,24 +113,23 @@ impl TestFolder {
         }
     }
 
-    /// Runs it with `--json`; gives what it printed. It must have worked.
+    /// Runs the program with `--json`. Asserts success and returns the output.
     pub async fn run_json(&self, arguments: &[&str]) -> Value {
         self.run(["--json"].iter().chain(arguments)).await.expect_success().json()
     }
 
-    /// Starts something that runs for long, with `--json`.
+    /// Starts a long-running command with `--json`.
     #[must_use]
     pub fn start(&self, arguments: &[&str]) -> RunningProgram {
         RunningProgram::start(self.command(["--json"].iter().chain(arguments)))
     }
 
-    /// Starts a gateway that only this computer reaches, without this computer's tools, and waits until it
-    /// answers.
+    /// Starts a gateway on loopback without this computer's tools, and waits until it responds.
     pub async fn serve(&self, more: &[&str]) -> GatewayProcess {
         self.serve_on("127.0.0.1:0", &[&["--no-local-device"], more].concat()).await
     }
 
-    /// Starts a gateway on this address and waits until it answers.
+    /// Starts a gateway on this address and waits until it responds.
     pub async fn serve_on(&self, listen: &str, more: &[&str]) -> GatewayProcess {
         let mut program = self.start(&[&["serve", "--listen", listen], more].concat());
         let ready = program.wait_for_event("ready").await;
@@ -144,31 +143,31 @@ impl Default for TestFolder {
     }
 }
 
-/// A gateway that answers.
+/// A running gateway.
 #[derive(Debug)]
 pub struct GatewayProcess {
-    /// Its process.
+    /// Process of the gateway.
     pub program: RunningProgram,
-    /// The owner's token, as it was when it started.
+    /// The owner's token at the start.
     pub token: String,
-    /// What it said when it answered.
+    /// The message that it printed when it was ready.
     pub ready: Value,
 }
 
 impl GatewayProcess {
-    /// Its address, as `http://127.0.0.1:1234`.
+    /// Returns its URL, for example `http://127.0.0.1:1234`.
     #[must_use]
     pub fn url(&self) -> String {
         self.ready["url"].as_str().unwrap().to_owned()
     }
 
-    /// Where it listens on the loopback interface.
+    /// Returns its loopback address.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.url().rsplit('/').next().unwrap().parse().unwrap()
     }
 
-    /// Ends it as a fault would: without a word.
+    /// Kills it without a shutdown.
     pub async fn kill(self) {
         self.program.kill().await;
     }
@@ -185,7 +184,7 @@ pub struct RunningProgram {
 }
 
 impl RunningProgram {
-    /// Starts it.
+    /// Starts the process.
     #[must_use]
     pub fn start(mut command: Command) -> Self {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
@@ -212,12 +211,12 @@ impl RunningProgram {
         Self { child, lines, stderr: said, stderr_updates: told, read_task: reading }
     }
 
-    /// The next line on standard output; nothing where it has ended.
+    /// Returns the next line of standard output; `None` if it has ended.
     pub async fn next_line(&mut self) -> Option<String> {
         with_timeout("a line on standard output", self.lines.recv()).await
     }
 
-    /// Waits for an event of this name on standard output.
+    /// Waits for an event with this name on standard output.
     pub async fn wait_for_event(&mut self, name: &str) -> Value {
         while let Some(line) = self.next_line().await {
             let event: Value = serde_json::from_str(&line).unwrap_or_else(|_| panic!("not JSON: {line}"));
@@ -228,7 +227,7 @@ impl RunningProgram {
         panic!("it ended without the event {name}: {}", self.stderr.lock());
     }
 
-    /// Asks it to stop; gives its exit code and what it said on standard error.
+    /// Stops it. Returns its exit code and standard error.
     #[cfg(unix)]
     pub async fn stop(self) -> (i32, String) {
         self.signal(rustix::process::Signal::TERM);
@@ -243,7 +242,7 @@ impl RunningProgram {
         kill_process(Pid::from_raw(pid).unwrap(), signal).unwrap();
     }
 
-    /// Waits until standard error says this.
+    /// Waits until standard error contains this text.
     pub async fn wait_for_stderr(&mut self, text: &str) {
         let mut lines = self.stderr_updates.clone();
         let said =
@@ -252,7 +251,7 @@ impl RunningProgram {
         assert!(said.is_ok(), "it ended without saying {text:?}: {}", self.stderr.lock());
     }
 
-    /// Waits for its end; gives its exit code and what it said on standard error.
+    /// Waits for its end. Returns its exit code and standard error.
     pub async fn wait_for_exit(mut self) -> (i32, String) {
         let status = with_timeout("the end of a process", self.child.wait()).await.unwrap();
         with_timeout("the end of standard error", &mut self.read_task).await.unwrap();
@@ -260,12 +259,12 @@ impl RunningProgram {
         (status.code().unwrap_or(-1), said)
     }
 
-    /// `kill -9`, and waits until the system has done it.
+    /// Sends SIGKILL and waits until the process has ended.
     pub async fn kill(mut self) {
         with_timeout("the end of a killed process", self.child.kill()).await.unwrap();
     }
 
-    /// Its process id.
+    /// Returns its process id.
     #[must_use]
     pub fn pid(&self) -> u32 {
         self.child.id().expect("a running process")

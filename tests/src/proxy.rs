@@ -1,5 +1,5 @@
-//! A network that can be cut: it carries bytes between a device and a gateway, until it is told to hold
-//! everything back, or to tear every connection.
+//! A network that can be interrupted: passes bytes between a device and a gateway, until it is told to hold
+//! everything back or to reset every connection.
 
 use std::net::SocketAddr;
 
@@ -12,11 +12,11 @@ use crate::with_timeout;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum NetworkState {
-    /// Everything is carried.
+    /// Bytes are passed on.
     Up,
-    /// Nothing is carried, and nobody is told.
+    /// Bytes are held back silently.
     Stalled,
-    /// Whoever connects is thrown out.
+    /// Every connection is reset.
     Down,
 }
 
@@ -24,11 +24,11 @@ enum NetworkState {
 struct ProxyState {
     upstream: SocketAddr,
     net: NetworkState,
-    /// Connections of an older age are torn.
+    /// Connections of an older generation are reset.
     generation: u64,
 }
 
-/// A connection was torn.
+/// A connection was reset.
 struct ConnectionTorn;
 
 /// The network.
@@ -41,7 +41,7 @@ pub struct FaultProxy {
 }
 
 impl FaultProxy {
-    /// One that leads there.
+    /// Starts a network that leads to `upstream`.
     pub async fn start(upstream: SocketAddr) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -61,37 +61,37 @@ impl FaultProxy {
         Self { address, state, refused, accept_task: accepting }
     }
 
-    /// Where to connect instead of the gateway.
+    /// Returns the address to connect to instead of the gateway's.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Carries nothing from now on, in either direction. Connections stay open, new ones are taken.
+    /// Holds back all bytes in both directions. Connections stay open, and new ones are accepted.
     pub fn stall(&self) {
         self.state.send_modify(|state| state.net = NetworkState::Stalled);
     }
 
-    /// Tears all connections, and every new one.
+    /// Resets all connections and every new one.
     pub fn cut(&self) {
         self.state
             .send_modify(|state| (state.net, state.generation) = (NetworkState::Down, state.generation + 1));
     }
 
-    /// Tears what was open and carries what comes.
+    /// Resets open connections and passes new ones on.
     pub fn heal(&self) {
         self.state
             .send_modify(|state| (state.net, state.generation) = (NetworkState::Up, state.generation + 1));
     }
 
-    /// The same, and leads somewhere else.
+    /// Resets open connections and leads new ones to another address.
     pub fn heal_to(&self, upstream: SocketAddr) {
         self.state.send_modify(|state| {
             *state = ProxyState { upstream, net: NetworkState::Up, generation: state.generation + 1 }
         });
     }
 
-    /// Waits until so many connections were thrown out.
+    /// Waits until this number of connections were reset.
     pub async fn wait_for_refused(&self, count: usize) {
         let mut refused = self.refused.clone();
         with_timeout("tries to connect", refused.wait_for(|now| *now >= count)).await.unwrap();
@@ -125,7 +125,7 @@ async fn connect(mut near: TcpStream, mut state: watch::Receiver<ProxyState>, ag
     }
 }
 
-/// Makes the connection's end a reset rather than a goodbye.
+/// Makes the connection end with a reset instead of a normal close.
 fn reset_on_close(stream: &TcpStream) {
     let _ = stream.set_zero_linger();
 }
@@ -150,7 +150,7 @@ async fn forward_bytes(
         if read == 0 {
             return to.shutdown().await.map_err(|_| ConnectionTorn);
         }
-        // What was read when the network fell silent is not carried any more.
+        // Bytes that were read before the network stalled are held back, too.
         wait_until_up(&mut state, age).await?;
         tokio::select! {
             written = to.write_all(&buffer[..read]) => written.map_err(|_| ConnectionTorn)?,
@@ -162,7 +162,7 @@ async fn forward_bytes(
     }
 }
 
-/// Waits while the network stands still.
+/// Waits while the network is stalled.
 async fn wait_until_up(state: &mut watch::Receiver<ProxyState>, age: u64) -> Result<(), ConnectionTorn> {
     match state.wait_for(|now| now.net != NetworkState::Stalled || now.generation != age).await {
         Ok(now) if now.generation == age => Ok(()),

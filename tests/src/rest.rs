@@ -1,4 +1,4 @@
-//! The REST interface, as a program sees it.
+//! A REST client.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -12,10 +12,10 @@ use tokio::net::TcpStream;
 
 use crate::with_timeout;
 
-/// Asks; gives the status and the body (null where there is none).
+/// Sends a request. Returns the status and the body (null if there is none).
 ///
 /// # Panics
-/// Where the gateway does not answer, or not with JSON.
+/// If the gateway does not respond, or not with JSON.
 pub async fn send_request(
     address: SocketAddr,
     token: &str,
@@ -49,17 +49,17 @@ pub async fn send_request(
     (status, serde_json::from_slice(&body).unwrap_or_else(|error| panic!("{error}: {status} {}", said())))
 }
 
-/// Reads something that must be there.
+/// Reads a resource that must exist.
 pub async fn get_json(address: SocketAddr, token: &str, path: &str) -> Value {
     let (status, body) = send_request(address, token, "GET", path, None).await;
     assert_eq!(status, 200, "{path}: {body}");
     body
 }
 
-/// The whole record of calls, page by page, by the calls' ids.
+/// Reads all call records, page by page, by call id.
 ///
 /// # Panics
-/// Where a call stands in it twice.
+/// If a call has two records.
 pub async fn fetch_all_calls(address: SocketAddr, token: &str) -> HashMap<String, Value> {
     let mut calls = HashMap::new();
     let mut path = "/api/calls?limit=300".to_owned();

@@ -1,4 +1,4 @@
-//! What a device has run: kept by the tools themselves, so that nobody else's word is taken for it.
+//! Runs of a device's tools, recorded by the tools themselves, independently of the gateway.
 
 use std::sync::Arc;
 
@@ -11,11 +11,11 @@ use crate::with_timeout;
 /// One run of a tool.
 #[derive(Debug, Clone)]
 pub struct RecordedRun {
-    /// The call's id, as the device was told.
+    /// Id of the call, as the device got it.
     pub call_id: String,
     /// The argument.
     pub n: u64,
-    /// When it began.
+    /// Time of the start.
     pub at: Instant,
 }
 
@@ -30,26 +30,26 @@ struct RunLogInner {
 }
 
 impl RunLog {
-    /// A tool begins.
+    /// Records the start of a run.
     pub fn record_run(&self, call_id: &str, n: u64) {
         self.0.runs.lock().push(RecordedRun { call_id: call_id.to_owned(), n, at: Instant::now() });
         self.0.count.send_modify(|count| *count += 1);
     }
 
-    /// Waits until there were so many.
+    /// Waits until there were this many runs.
     pub async fn wait_for_count(&self, count: usize) {
         let mut counts = self.0.count.subscribe();
         let what = format!("{count} runs");
         with_timeout(&what, counts.wait_for(|now| *now >= count)).await.unwrap();
     }
 
-    /// All of them, in the order in which they began.
+    /// Returns all runs, in order of their start.
     #[must_use]
     pub fn recorded_runs(&self) -> Vec<RecordedRun> {
         self.0.runs.lock().clone()
     }
 
-    /// The arguments of all of them, sorted: a call that ran twice stands here twice.
+    /// Returns the arguments of all runs, sorted: a call that ran twice occurs twice.
     #[must_use]
     pub fn arguments(&self) -> Vec<u64> {
         let mut arguments: Vec<u64> = self.recorded_runs().into_iter().map(|run| run.n).collect();

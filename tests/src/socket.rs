@@ -1,4 +1,4 @@
-//! A bare WebSocket connection, for clients that do what no good one would.
+//! A raw WebSocket connection, for misbehaving clients.
 
 use std::net::SocketAddr;
 
@@ -13,19 +13,19 @@ use tokio_tungstenite::tungstenite::http::header::{AUTHORIZATION, SEC_WEBSOCKET_
 
 use crate::with_timeout;
 
-/// A connection.
+/// A WebSocket connection.
 pub type TestSocket = WebSocketStream<TcpStream>;
 
-/// Opens one at this path. With a subprotocol where one is named.
+/// Opens a connection at this path, optionally with a subprotocol.
 ///
 /// # Panics
-/// Where the gateway refuses.
+/// If the gateway refuses it.
 pub async fn open_socket(address: SocketAddr, path: &str, token: &str, protocol: Option<&str>) -> TestSocket {
     let stream = async { TcpStream::connect(address).await };
     open_socket_on(stream, address, path, token, protocol).await
 }
 
-/// The same with hardly any room for what is not read.
+/// Opens a connection with minimal buffers for unread data.
 pub async fn open_socket_with_small_buffers(
     address: SocketAddr,
     path: &str,
@@ -64,12 +64,12 @@ async fn open_socket_on(
 /// Sends a message.
 ///
 /// # Panics
-/// Where the connection is gone.
+/// If the connection is closed.
 pub async fn send_json(socket: &mut TestSocket, message: &Value) {
     with_timeout("room to send", socket.send(Message::text(message.to_string()))).await.unwrap();
 }
 
-/// The next message; nothing where the connection has ended.
+/// Returns the next message; `None` if the connection has ended.
 pub async fn receive_json(socket: &mut TestSocket) -> Option<Value> {
     loop {
         match socket.next().await? {

@@ -1,5 +1,5 @@
-//! The host that reaches a phone through `adb`: with the real program and its own server, a real shell, and a phone
-//! that is as strict as Android in what its commands take and whom they let through.
+//! Tests the host that reaches a phone through `adb`: with the real program and its server, a real shell, and
+//! a fake phone that is as strict as Android about commands and permissions.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail by panicking")]
 
@@ -24,7 +24,7 @@ const AUTHORITY: &str = apps::NOTES_AUTHORITY;
 
 type ProviderAnswerFn = Box<dyn Fn(&ReceivedCall) -> ProviderReply + Send + Sync>;
 
-/// A phone with the open app on it, whose provider answers as it is told.
+/// A phone with the open app, whose provider answers as the test says.
 struct AdbHostHarness {
     adb: AdbServer,
     phone: FakePhone,
@@ -81,7 +81,7 @@ fn execute_extras(args: &str) -> Bundle {
 }
 
 #[test]
-fn everything_that_is_declared_is_found() {
+fn all_declared_providers_are_found() {
     let bench = AdbHostHarness::new();
     bench.phone.install(apps::finance());
     bench.phone.install(apps::weather());
@@ -93,14 +93,14 @@ fn everything_that_is_declared_is_found() {
                 .action(mcp::ACTION),
         ),
     );
-    // One that is there and offers nothing.
+    // An installed app without tools.
     bench.phone.install(PhoneApp::new("com.example.quiet", apps::WEATHER_APK));
     let mut found = bench.host.discover(None).unwrap();
     found.sort_by(|a, b| a.package.cmp(&b.package));
     let declared = |package: &str, label: &str, component: &str, entry| ProviderDeclaration {
         package: format!("com.example.{package}"),
         label: Some(label.to_owned()),
-        // As `apksigner verify --print-certs` has it.
+        // As printed by `apksigner verify --print-certs`.
         certificate: Some("e85886ee43f4371a7d6444ff612af38f505aed5c1eb89ce50754d972778f7262".to_owned()),
         component: format!("com.example.{package}{component}"),
         exported: true,
@@ -146,7 +146,7 @@ fn everything_that_is_declared_is_found() {
 }
 
 #[test]
-fn an_apk_that_is_none_is_told_and_keeps_nobody_else_from_being_found() {
+fn an_invalid_apk_is_reported_and_does_not_affect_others() {
     let bench = AdbHostHarness::new();
     bench.phone.install(PhoneApp { apk: b"no zip".to_vec(), ..apps::finance() });
     let found = bench.host.discover(None).unwrap();
@@ -158,16 +158,16 @@ fn an_apk_that_is_none_is_told_and_keeps_nobody_else_from_being_found() {
 }
 
 #[test]
-fn an_app_that_is_installed_anew_is_read_anew() {
+fn a_reinstalled_app_is_read_again() {
     let bench = AdbHostHarness::new();
     assert_eq!(bench.host.discover(None).unwrap()[0].label.as_deref(), Some("Notes"));
     bench.phone.install(PhoneApp { apk: apps::WEATHER_APK.to_vec(), ..apps::notes(|_| ProviderReply::Null) });
-    // The same version under the same name: only the path is another one.
+    // The same version under the same name; only the path differs.
     assert_eq!(bench.host.discover(None).unwrap(), []);
 }
 
 #[test]
-fn values_arrive_as_they_were_in_both_styles() {
+fn values_arrive_unchanged_with_both_escaping_styles() {
     for escaping in [ExtraEscaping::Raw, ExtraEscaping::Backslash] {
         let bench = AdbHostHarness::with_setup(PhoneSetup { escaping, ..PhoneSetup::default() });
         for text in [
@@ -196,7 +196,7 @@ fn values_arrive_as_they_were_in_both_styles() {
 }
 
 #[test]
-fn numbers_and_flags_keep_their_type_where_the_phone_can() {
+fn numbers_and_flags_keep_their_type_if_the_phone_supports_it() {
     let extras = || {
         Bundle::from_iter([
             ("flag".to_owned(), BundleValue::Boolean(true)),
@@ -244,7 +244,7 @@ fn a_call_without_extras_gives_an_empty_bundle() {
 }
 
 #[test]
-fn errors_of_a_provider_come_whole() {
+fn errors_of_a_provider_arrive_complete() {
     let bench = AdbHostHarness::new();
     bench.set_reply(ProviderReply::bundle(&[
         ("status", "error"),
@@ -264,7 +264,7 @@ fn errors_of_a_provider_come_whole() {
 }
 
 #[test]
-fn a_large_answer_comes_whole() {
+fn a_large_answer_arrives_complete() {
     let bench = AdbHostHarness::new();
     let data = format!(r#"{{"text":"{}"}}"#, "ü:\\\\ ".repeat(150_000));
     bench.set_reply(ProviderReply::success(&data));
@@ -278,7 +278,7 @@ fn a_large_answer_comes_whole() {
 }
 
 #[test]
-fn no_bundle_is_none_on_every_phone() {
+fn a_missing_bundle_is_none_on_every_phone() {
     for escaping in [ExtraEscaping::Raw, ExtraEscaping::Backslash] {
         let bench = AdbHostHarness::with_setup(PhoneSetup { escaping, ..PhoneSetup::default() });
         bench.set_reply(ProviderReply::Null);
@@ -287,7 +287,7 @@ fn no_bundle_is_none_on_every_phone() {
 }
 
 #[test]
-fn what_is_thrown_is_told_apart() {
+fn exceptions_are_distinguished() {
     let bench = AdbHostHarness::new();
     let thrown = |reply| {
         bench.set_reply(reply);
@@ -339,7 +339,7 @@ fn a_guarded_provider_is_refused_with_a_hint_and_never_called_a4() {
 }
 
 #[test]
-fn a_shell_of_root_s_is_let_through() {
+fn a_root_shell_needs_no_permission() {
     let bench = AdbHostHarness::with_setup(PhoneSetup { is_root: true, user: 10, ..PhoneSetup::default() });
     let answer = |_: &ReceivedCall| ProviderReply::success("{\"tools\":[]}");
     let guarded = ProviderSetup::new("com.example.guarded", ".P", answer).guarded(cetp::PERMISSION);
@@ -353,7 +353,7 @@ fn a_shell_of_root_s_is_let_through() {
 }
 
 #[test]
-fn an_mcp_tool_is_read_but_its_map_can_t_be_sent() {
+fn an_mcp_tool_is_listed_but_its_map_cannot_be_sent() {
     let bench = AdbHostHarness::new();
     bench.phone.install(apps::weather());
     let got = bench.host_call("com.example.weather.mcptool", mcp::GET_TOOL_INFO, None).unwrap().unwrap();
@@ -380,7 +380,7 @@ fn an_mcp_tool_is_read_but_its_map_can_t_be_sent() {
 }
 
 #[test]
-fn a_call_that_hangs_ends_with_its_patience() {
+fn a_hanging_call_ends_at_its_timeout() {
     let bench = AdbHostHarness::new();
     bench.host.info().unwrap();
     bench.set_reply(ProviderReply::Hangs);
@@ -390,7 +390,7 @@ fn a_call_that_hangs_ends_with_its_patience() {
 }
 
 #[test]
-fn a_cable_that_is_pulled_in_mid_call_is_told_and_the_phone_comes_back() {
+fn a_pulled_cable_is_reported_and_the_phone_comes_back() {
     let bench = AdbHostHarness::new();
     bench.host.info().unwrap();
     let (called, wait) = std::sync::mpsc::sync_channel(1);
@@ -418,7 +418,7 @@ fn a_cable_that_is_pulled_in_mid_call_is_told_and_the_phone_comes_back() {
 }
 
 #[test]
-fn a_phone_that_has_not_allowed_this_computer_says_so() {
+fn an_unauthorized_phone_is_reported() {
     let (adb, phone) =
         (AdbServer::start(), FakePhone::start(PhoneSetup { is_authorized: false, ..PhoneSetup::default() }));
     adb.connect(&phone);
@@ -431,7 +431,7 @@ fn a_phone_that_has_not_allowed_this_computer_says_so() {
 }
 
 #[test]
-fn of_several_phones_one_has_to_be_named() {
+fn with_several_phones_one_must_be_selected() {
     let (adb, one, other) = (
         AdbServer::start(),
         FakePhone::start(PhoneSetup::default()),
@@ -451,7 +451,7 @@ fn of_several_phones_one_has_to_be_named() {
 }
 
 #[test]
-fn without_the_program_its_absence_is_told() {
+fn a_missing_adb_program_is_reported() {
     let program = AdbProgram { path: "/nowhere/adb".into(), environment: Vec::new() };
     let error = AdbHost::new(program, None).discover(None).unwrap_err();
     assert_eq!(error.message, "there is no program /nowhere/adb");
@@ -459,7 +459,7 @@ fn without_the_program_its_absence_is_told() {
 }
 
 #[test]
-fn who_defines_a_permission_is_known() {
+fn the_app_that_defines_a_permission_is_found() {
     let bench = AdbHostHarness::new();
     assert_eq!(bench.host.permission(cetp::PERMISSION).unwrap(), None);
     bench.phone.install(apps::finance());
@@ -490,7 +490,7 @@ fn an_authorization_screen_opens_only_in_the_providers_own_app_a5() {
 }
 
 #[test]
-fn what_changes_on_the_phone_is_told_by_package() {
+fn changes_on_the_phone_are_reported_by_package() {
     let bench = AdbHostHarness::new();
     bench.phone.install(apps::finance());
     let changes = PackageChanges::default();
@@ -508,7 +508,7 @@ fn what_changes_on_the_phone_is_told_by_package() {
     };
     let names = |package: &'static str| move |changed: &ChangedPackages| matches!(changed, ChangedPackages::Packages(all) if all.contains(package));
     let everything = |changed: &ChangedPackages| matches!(changed, ChangedPackages::Everything);
-    // Until its first look is through, a change may be part of what it started with.
+    // Until its first check has ended, a change may be part of the initial state.
     let mut at = 0;
     while !matches!(changes.take(), Some(ChangedPackages::Packages(_))) {
         bench.phone.install(apps::weather());

@@ -1,5 +1,5 @@
-//! App providers on a phone that the real program `adb` reaches, from the command line: found, called, checked, and
-//! offered as a device's tools through a cable that is pulled.
+//! Tests the commands for app providers on a phone through the real program `adb`: scanning, calling,
+//! checking, and offering tools over a cable that is pulled.
 
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "helpers of tests fail by panicking")]
@@ -26,12 +26,12 @@ struct AndroidCliHarness {
     folder: TestFolder,
     adb: AdbServer,
     phone: FakePhone,
-    /// What `execute_tool` answers.
+    /// Answer of `execute_tool`.
     answer: Arc<Mutex<ProviderReply>>,
 }
 
 impl AndroidCliHarness {
-    /// A phone with an app that anybody may call, one that is guarded, and one of another dialect.
+    /// A phone with an open app, one that requires a permission, and one of another dialect.
     fn new() -> Self {
         let (adb, phone) = (AdbServer::start(), FakePhone::start(PhoneSetup::default()));
         adb.connect(&phone);
@@ -79,7 +79,7 @@ fn notes_app(answer: Arc<Mutex<ProviderReply>>) -> PhoneApp {
 }
 
 #[tokio::test]
-async fn scan_shows_what_is_there_and_why_the_rest_is_not() {
+async fn scan_shows_the_providers_and_why_others_are_unusable() {
     let bench = AndroidCliHarness::new();
     let found = bench.json(&["android", "scan"]).await;
     assert_eq!(found["phone"]["serial"], bench.phone.serial());
@@ -120,7 +120,7 @@ async fn scan_shows_what_is_there_and_why_the_rest_is_not() {
 }
 
 #[tokio::test]
-async fn without_adb_or_a_phone_the_way_out_is_told() {
+async fn without_adb_or_a_phone_there_is_a_hint() {
     let bench = AndroidCliHarness::new();
     let output = bench.folder.run(["android", "scan"]).await;
     output.expect_failure(1, "adb not found in PATH");
@@ -220,7 +220,7 @@ async fn check_asks_a_provider_on_a_phone() {
         ],
         "{checked:#}"
     );
-    // A method, a tool, no tool, `find` without arguments and with wrong ones.
+    // An unknown method, an unknown tool, no tool, and `find` without arguments and with wrong ones.
     assert_eq!(checked["calls"], 5);
     assert_eq!(checked["provider"]["tools"][0]["name"], "notes__find");
     let shown = bench.run(&["android", "check", AUTHORITY]).await;
@@ -254,7 +254,7 @@ async fn check_asks_a_provider_on_a_phone() {
 }
 
 #[tokio::test]
-async fn a_phone_s_apps_are_a_device_s_tools_while_it_is_plugged_in() {
+async fn apps_of_a_connected_phone_are_tools_of_a_device() {
     let bench = AndroidCliHarness::new();
     let gateway = bench.folder.serve(&[]).await;
     let token = bench.folder.sibling_path("token");

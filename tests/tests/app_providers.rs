@@ -1,5 +1,5 @@
-//! Apps of a phone at a live gateway: the bridge with apps in memory, a real connection, the real program and its
-//! commands.
+//! Tests apps of a phone with a running gateway: the bridge with apps in memory, a real connection, and the
+//! real program with its commands.
 
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "helpers of tests fail by panicking")]
@@ -27,7 +27,7 @@ fn success(data: &str) -> Bundle {
     Bundle::new().with("status", "success").with("data", data)
 }
 
-/// The two tools of ClawSeed's CETP tutorial, and an answer of each.
+/// Answers for the two tools of ClawSeed's CETP tutorial.
 fn answer_finance(call: &HostCall) -> HostCallResult {
     Ok(Some(match call.method.as_str() {
         "list_tools" => success(
@@ -46,7 +46,7 @@ fn answer_finance(call: &HostCall) -> HostCallResult {
     }))
 }
 
-/// A weather tool of the dialect `mcp-a`. It returns its arguments.
+/// A weather tool of the dialect `mcp-a`, which returns its arguments.
 fn answer_weather(call: &HostCall) -> HostCallResult {
     let answer = Bundle::new().with("success", true);
     Ok(Some(match call.method.as_str() {
@@ -61,7 +61,7 @@ fn answer_weather(call: &HostCall) -> HostCallResult {
     }))
 }
 
-/// A user who takes their time, and allows.
+/// A user who agrees after a delay.
 #[derive(Default)]
 struct SlowApprover {
     answer_delay: Duration,
@@ -84,7 +84,7 @@ impl AuthorizationPrompt for SlowApprover {
     fn notify_authorization_required(&self, _: &AuthorizationRequest) {}
 }
 
-/// A phone at a gateway.
+/// A phone that is connected to a gateway.
 struct PhoneHarness {
     folder: TestFolder,
     gateway: GatewayProcess,
@@ -157,7 +157,7 @@ async fn apps_are_listed_shown_called_replaced_and_removed() {
     let wrong =
         phone.caller.call("phone__finance__get_portfolio_holdings", json!({"account_type": "cash"})).await;
     assert_eq!(wrong["error_type"], "validation_error", "{wrong}");
-    // Strings alone reach an app of this dialect, and whole numbers without a fraction.
+    // An app of this dialect gets only strings, and whole numbers without a fraction.
     let said = phone
         .caller
         .call("phone__weather__get_weather_forecast", json!({"location": "Ulm", "days": 3.0}))
@@ -186,7 +186,7 @@ async fn apps_are_listed_shown_called_replaced_and_removed() {
     phone.wait_until_listed(&["phone__finance__get_rates"]).await;
 }
 
-/// To an MCP client of either era an app's tools are tools like any other.
+/// For MCP clients of both eras, an app's tools are like any others.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn apps_are_listed_to_mcp_clients_and_called_by_them() {
     let entry = DeclarationEntry::McpMimeType { authorities: "com.example.weather.mcptool".into() };
@@ -234,8 +234,8 @@ async fn apps_are_listed_to_mcp_clients_and_called_by_them() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_the_gateway_does_not_take_is_told_on_the_apps_row() {
-    // It leads round in a ring, which only who follows it sees.
+async fn tools_rejected_by_the_gateway_are_reported_for_the_app() {
+    // A schema with a circular reference, which is found only by following it.
     let ring = |call: &HostCall| match call.method.as_str() {
         "list_tools" => Ok(Some(success(
             r##"{"tools":[{"name":"good","description":"d"},{"name":"ring","description":"d","parameters":{"type":"object",
@@ -272,7 +272,7 @@ async fn waiting_for_the_user_does_not_count_against_the_deadline_a6() {
             .with("authorize_intent", "com.example.finance.ACTION_AUTHORIZE_CLAWSEED");
         Ok(Some(refusal))
     };
-    // Longer than the whole call may take.
+    // Longer than the timeout of the call.
     let user =
         Arc::new(SlowApprover { answer_delay: Duration::from_millis(2_500), ..SlowApprover::default() });
     let apps = vec![MemoryApp::cetp("com.example.finance", guarded).label("Finance")];
@@ -298,7 +298,7 @@ async fn waiting_for_the_user_does_not_count_against_the_deadline_a6() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_app_that_could_not_be_reached_is_asked_again_at_the_next_connection() {
+async fn an_unreachable_app_is_asked_again_at_the_next_connection() {
     let there = Arc::new(AtomicBool::new(false));
     let shows = Arc::clone(&there);
     let late = move |call: &HostCall| {
@@ -329,7 +329,7 @@ async fn an_app_that_could_not_be_reached_is_asked_again_at_the_next_connection(
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_app_that_was_allowed_meanwhile_is_asked_again_at_the_next_connection() {
+async fn an_app_that_was_authorized_meanwhile_is_asked_again() {
     let allowed = Arc::new(AtomicBool::new(false));
     let granted = Arc::clone(&allowed);
     let shy = move |call: &HostCall| {

@@ -1,5 +1,5 @@
-//! What a device counts on that bridges the tools of other programs: their errors arrive whole, more tools than a
-//! gateway takes cost only those beyond, and a gateway that comes back is told again who offers them.
+//! Guarantees for a device that bridges tools of other programs: errors arrive complete, tools over the limit
+//! do not affect the others, and a restarted gateway gets the report on apps again.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "helpers of tests fail by panicking")]
 
@@ -11,7 +11,7 @@ use toolway_device::{
 use toolway_tests::process::{GatewayProcess, TestFolder};
 use toolway_tests::{device, poll_until, rest, with_timeout};
 
-/// The outcome of a call over REST.
+/// Makes a call over REST and returns the outcome.
 async fn call_outcome(gateway: &GatewayProcess, name: &str, args: Value) -> Value {
     let path = format!("/api/tools/{name}/call");
     let body = Some(json!({"args": args}));
@@ -24,7 +24,7 @@ async fn call_outcome(gateway: &GatewayProcess, name: &str, args: Value) -> Valu
     outcome
 }
 
-/// A tool that fails in this way.
+/// Creates a tool that fails with this error.
 fn failing_tool(name: &str, error: ToolError) -> Tool {
     Tool::typed(name, "Fails", move |_: NoArguments, _| {
         let error = error.clone();
@@ -33,7 +33,7 @@ fn failing_tool(name: &str, error: ToolError) -> Tool {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_error_of_an_app_arrives_with_all_that_it_says() {
+async fn an_error_of_an_app_arrives_complete() {
     let folder = TestFolder::new();
     let gateway = folder.serve(&[]).await;
     let intent = r#"{ "action":"com.example.AUTHORIZE" , "extras":{"n":1.0} }"#;
@@ -85,7 +85,7 @@ async fn an_error_of_an_app_arrives_with_all_that_it_says() {
     );
 }
 
-/// The names that the gateway refused, and how many tools it lists.
+/// Returns the names that the gateway refused when it lists `live` tools.
 async fn refused_names(phone: &RunningDevice, live: usize) -> Vec<String> {
     let mut states = phone.handle().status();
     let known = |status: &ConnectionStatus| matches!(status, ConnectionStatus::Connected(now) if now.tools.as_ref().is_some_and(|tools| tools.live == live));
@@ -95,7 +95,7 @@ async fn refused_names(phone: &RunningDevice, live: usize) -> Vec<String> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_five_thousand_tools_those_beyond_the_limit_are_refused_by_name() {
+async fn tools_over_the_limit_are_refused_by_name() {
     let folder = TestFolder::new();
     let gateway = folder.serve(&[]).await;
     let phone = device::start(device::builder(&gateway.url(), &gateway.token, "phone")).await;
@@ -109,14 +109,14 @@ async fn of_five_thousand_tools_those_beyond_the_limit_are_refused_by_name() {
     assert_eq!(call_outcome(&gateway, "phone__app__tool_4095", json!({})).await["result"], "app__tool_4095");
     let beyond = call_outcome(&gateway, "phone__app__tool_4096", json!({})).await;
     assert_eq!(beyond["code"], "tool_not_available");
-    // A list that fits is taken whole again.
+    // A list within the limit is accepted completely again.
     phone.handle().set_tools(names[4096..].iter().map(tool).collect()).unwrap();
     assert_eq!(refused_names(&phone, 904).await, Vec::<String>::new());
     assert_eq!(call_outcome(&gateway, "phone__app__tool_4999", json!({})).await["result"], "app__tool_4999");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_gateway_that_comes_back_is_told_of_the_apps_again() {
+async fn a_restarted_gateway_gets_the_report_on_apps_again() {
     let folder = TestFolder::new();
     let gateway = folder.serve(&[]).await;
     let (address, token) = (gateway.address(), gateway.token.clone());

@@ -1,4 +1,4 @@
-//! A wall clock that jumps: nothing that is measured, promised or ordered depends on it.
+//! Tests jumps of the wall clock: durations, deadlines and the order of calls do not depend on it.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "helpers of tests fail by panicking")]
 
@@ -20,7 +20,7 @@ use toolway_types::Clock;
 const HOUR: i64 = 3_600_000;
 const START: i64 = 1_800_000_000_000;
 
-/// A clock that stands still until it is set.
+/// A clock that changes only when it is set.
 #[derive(Debug, Clone)]
 struct ManualClock(Arc<AtomicI64>);
 
@@ -94,7 +94,7 @@ async fn durations_deadlines_and_the_order_of_calls_do_not_depend_on_it() {
     let device = device::start(builder).await;
     let caller = ChatCaller::connect(bench.address(), &bench.owner).await;
 
-    // Backwards and forwards in the middle of calls.
+    // Backwards and forwards during calls.
     let mut results = Vec::new();
     for (n, jump) in [-HOUR, HOUR / 2, -24 * HOUR, 48 * HOUR].into_iter().enumerate() {
         let id = caller.send_call("box__wait", json!({"n": n})).await;
@@ -118,7 +118,7 @@ async fn durations_deadlines_and_the_order_of_calls_do_not_depend_on_it() {
     }
     assert!(ids.is_sorted(), "ids go up as calls are made: {ids:?}");
 
-    // Page by page each of them once, in no page twice.
+    // Each of them occurs once in all pages.
     let mut seen = Vec::new();
     let mut path = "/api/calls?limit=5".to_owned();
     loop {
@@ -141,7 +141,7 @@ async fn durations_deadlines_and_the_order_of_calls_do_not_depend_on_it() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_token_is_good_for_as_long_as_was_said_and_a_code_for_its_ten_minutes() {
+async fn lifetimes_of_tokens_and_codes_are_kept() {
     let bench = ClockHarness::new().await;
     let ends = json!({"role": "client", "expires_in_s": 3600});
     let (status, made) = bench.send_request("POST", "/api/tokens", Some(ends)).await;
@@ -157,7 +157,7 @@ async fn a_token_is_good_for_as_long_as_was_said_and_a_code_for_its_ten_minutes(
     bench.clock.advance(-48 * HOUR);
     assert_eq!(tools().await, (200, None), "an earlier time ends nothing");
 
-    // A code counts its minutes without the clock: it neither ends early nor lives on.
+    // The lifetime of a code does not depend on the clock.
     bench.clock.advance(24 * HOUR);
     let input = code["code"].as_str().unwrap().parse().unwrap();
     let about = PairRequest { device_id: None, name: Some("box".to_owned()), platform: None };

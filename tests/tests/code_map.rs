@@ -1,5 +1,5 @@
-//! The code map in `ARCHITECTURE.md` is true: it names every package of the workspace, in its folder, and no
-//! package depends on another of ours that its row does not allow.
+//! Checks the code map in `ARCHITECTURE.md`: it has every package of the workspace with its folder, and no
+//! package depends on another one that its row does not allow.
 
 #![allow(
     clippy::unwrap_used,
@@ -15,7 +15,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// What must never be a direct dependency of a package, with the reason.
+/// Forbidden direct dependencies of packages, with the reasons.
 const BANNED: &[(&str, &[&str], &str)] = &[
     ("toolway-types", &["tokio", "axum", "hyper", "sqlx", "reqwest"], "it does no I/O"),
     ("toolway-wire", &["tokio", "axum", "hyper", "sqlx", "reqwest"], "it has no behaviour"),
@@ -32,7 +32,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
 }
 
-/// A package of the workspace: its folder, its direct dependencies, and those of them that are ours.
+/// A package of the workspace: its folder, its direct dependencies, and those within the workspace.
 #[derive(Debug)]
 struct WorkspacePackage {
     folder: String,
@@ -53,7 +53,7 @@ fn packages() -> BTreeMap<String, WorkspacePackage> {
         let dependencies = package["dependencies"].as_array().unwrap().iter();
         WorkspacePackage {
             folder: folder.strip_prefix(&workspace).unwrap().to_string_lossy().replace('\\', "/"),
-            // Tests may use more; what is built into the product may not.
+            // Tests may use more; the product may not.
             dependencies: dependencies
                 .filter(|dependency| dependency["kind"] != "dev")
                 .map(|dependency| dependency["name"].as_str().unwrap().to_owned())
@@ -64,7 +64,7 @@ fn packages() -> BTreeMap<String, WorkspacePackage> {
     packages.map(|it| (it["name"].as_str().unwrap().to_owned(), package(it))).collect()
 }
 
-/// A row of the code map: folder, package, what it may depend on.
+/// A row of the code map: folder, package and allowed dependencies.
 struct CodeMapRow {
     folder: String,
     package: String,
@@ -96,7 +96,7 @@ fn the_code_map_names_every_package_in_its_folder() {
         assert_eq!(listed.get(name), Some(&package.folder), "{name} in the code map of ARCHITECTURE.md");
     }
     for (name, folder) in listed {
-        // The fuzz targets stand outside the workspace.
+        // The fuzz targets are outside of the workspace.
         let there = packages.contains_key(&name) || root().join(&folder).join("Cargo.toml").is_file();
         assert!(there, "the code map names {name} in {folder}, which is not there");
     }

@@ -1,5 +1,4 @@
-//! What the documents show is true: their examples are read by the code that they are about, and their
-//! tables hold what the code holds.
+//! Checks the documents: the code parses their examples, and their tables match the code.
 
 #![allow(
     clippy::unwrap_used,
@@ -25,7 +24,7 @@ fn document(name: &str) -> String {
     fs::read_to_string(root().join("docs").join(name)).unwrap()
 }
 
-/// The fenced examples of a document in this language.
+/// Returns the fenced examples of a document in this language.
 fn examples(document: &str, language: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut current: Option<(bool, Vec<&str>)> = None;
@@ -43,14 +42,14 @@ fn examples(document: &str, language: &str) -> Vec<String> {
     found
 }
 
-/// The rows of the table whose head starts so.
+/// Returns the rows of the table whose head starts with this text.
 fn table(document: &str, head: &str) -> Vec<Vec<String>> {
     let rows = document.lines().skip_while(|line| !line.starts_with(head)).skip(2);
     let rows = rows.take_while(|line| line.starts_with('|'));
     rows.map(|row| row.trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect()).collect()
 }
 
-/// What stands between backquotes in a cell.
+/// Returns the texts in backquotes of a cell.
 fn quoted(cell: &str) -> Vec<String> {
     cell.split('`').skip(1).step_by(2).map(str::to_owned).collect()
 }
@@ -126,7 +125,7 @@ fn settings_in_the_documents_are_settings() {
     assert!(seen >= 13, "{seen}");
 }
 
-/// The commands that the documents show, as far as their flags go, are commands.
+/// Checks that the commands in the documents exist and have these flags.
 #[test]
 fn commands_in_the_documents_are_commands() {
     let help = fs::read_to_string(root().join("crates/cli/src/cli/snapshots/toolway__cli__tests__help.snap"));
@@ -162,7 +161,7 @@ fn commands_in_the_documents_are_commands() {
 fn command_tools_in_the_documents_can_be_loaded() {
     use std::os::unix::fs::PermissionsExt;
 
-    // A folder with the programs that the examples name.
+    // A folder with the programs of the examples.
     let folder = tempfile::tempdir().unwrap();
     let examples = examples(&document("devices.md"), "toml");
     for text in &examples {

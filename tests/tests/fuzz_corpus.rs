@@ -13,7 +13,7 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz")
 }
 
-/// The names in a folder, sorted.
+/// Returns the sorted names in a folder.
 fn names(folder: &Path) -> Vec<String> {
     let mut names: Vec<_> = fs::read_dir(folder)
         .unwrap_or_else(|error| panic!("{}: {error}", folder.display()))
@@ -23,8 +23,8 @@ fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-/// A parser that never returns would keep the others from being heard, so each input has a thread and a bound.
-/// The stack is that of the runtime's workers: what overflows here would there.
+/// Runs each input on a thread with a timeout, because a parser that never returns would block the others.
+/// The stack has the size of the runtime's workers, so that overflows are detected.
 fn run(target: fuzz::Target, name: &str, input: &Path) {
     let data = fs::read(input).unwrap();
     let (done, wait) = std::sync::mpsc::channel();
@@ -41,7 +41,7 @@ fn run(target: fuzz::Target, name: &str, input: &Path) {
 }
 
 #[test]
-fn every_input_of_the_corpus_keeps_its_target_s_promises() {
+fn every_input_of_the_corpus_satisfies_its_target() {
     for (name, target) in fuzz::TARGETS {
         let corpus = folder().join("corpus").join(name);
         let inputs = names(&corpus);

@@ -1,4 +1,4 @@
-//! One who is slow, or does not read, delays nobody else.
+//! Tests that slow peers, and peers that do not read, delay nobody else.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "helpers of tests fail by panicking")]
 
@@ -29,7 +29,7 @@ impl IsolationHarness {
         Self { _folder: folder, gateway, _good: good, caller }
     }
 
-    /// Calls to the good device come and go.
+    /// Asserts that calls to the good device are fast.
     async fn assert_no_delay(&self, caller: &ChatCaller) {
         for n in 0..50 {
             let echo = caller.call("good__echo", json!({"n": n})).await;
@@ -52,7 +52,7 @@ async fn a_device_that_never_answers() {
         bench.caller.send_call("slow__hold", json!({"n": n})).await;
     }
     held.wait_for_count(256).await;
-    // Also on the connection that waits for all of those.
+    // Also on the connection with all pending calls.
     bench.assert_no_delay(&bench.caller).await;
     bench.assert_no_delay(&bench.connect_second_caller().await).await;
     let one_more = bench.caller.call("slow__hold", json!({"n": 256})).await;
@@ -68,7 +68,7 @@ async fn a_device_that_stops_reading() {
     let tools = json!([{"name": "swallow", "description": "Takes much"}]);
     socket::send_json(&mut deaf, &json!({"type": "register_tools", "tools": tools})).await;
     assert_eq!(socket::receive_json(&mut deaf).await.unwrap()["registered"], 1);
-    // More than the system holds for one connection.
+    // More than the system buffers for one connection.
     let much = "x".repeat(64 << 10);
     let mut calls = Vec::new();
     for _ in 0..100 {
@@ -77,7 +77,7 @@ async fn a_device_that_stops_reading() {
     bench.assert_no_delay(&bench.caller).await;
     bench.assert_no_delay(&bench.connect_second_caller().await).await;
     assert_eq!(bench.caller.answer_count(), 50, "all of it went on beside what waits");
-    // It is given up, and each of its calls ends.
+    // It is disconnected, and each of its calls ends.
     for id in &calls {
         let answer = bench.caller.wait_for_answer(id).await.unwrap();
         assert_eq!(answer["code"], "device_disconnected", "{answer}");
@@ -88,7 +88,7 @@ async fn a_device_that_stops_reading() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_caller_that_stops_reading() {
-    // It is not given up before this test is over.
+    // It must not be disconnected during this test.
     let bench = IsolationHarness::new(&["--set", "timeouts.write_s=600"]).await;
     let (address, token) = (bench.gateway.address(), &bench.gateway.token);
     let runs = RunLog::default();
@@ -113,7 +113,7 @@ async fn a_caller_that_stops_reading() {
     }
     runs.wait_for_count(100).await;
     bench.assert_no_delay(&bench.caller).await;
-    // Nor is the device that had so much to say to it.
+    // Nor is the device affected that had so much to send to it.
     for n in 0..10 {
         let echo = bench.caller.call("rich__echo", json!({"n": n})).await;
         assert_eq!(echo["result"], json!({"n": n}), "{echo}");
@@ -133,7 +133,7 @@ async fn a_follower_of_the_record_that_stops_reading() {
         bench.gateway.token
     );
     deaf.write_all(request.as_bytes()).await.unwrap();
-    // Each call's name is told to it, found or not; how long it is, is the caller's business.
+    // The follower gets the name of each call, known or not; the caller chooses its length.
     let long = "é".repeat(30 << 10);
     let answer = bench.caller.call(&long, json!({})).await;
     assert_eq!(answer["message"], format!("Tool {long} is not available"), "the caller is told the whole");
@@ -148,7 +148,7 @@ async fn a_follower_of_the_record_that_stops_reading() {
         }
     }
     bench.assert_no_delay(&bench.caller).await;
-    // It missed some: the gateway waited for it, but nobody else did, and not with more than it can hold.
+    // It missed some calls: only the gateway's bounded queue waited for it.
     let mut told = Vec::new();
     with_timeout("what it was told", async {
         while !told.ends_with(b"\n\n\r\n") || !String::from_utf8_lossy(&told).contains("event: lagged") {

@@ -1,5 +1,5 @@
-//! `kill -9` of a device in the middle of calls: each of them ends once, as `device_disconnected`, and none runs
-//! again. And what a device does that is only asleep for a while.
+//! Tests SIGKILL of a device during calls: each call ends once as `device_disconnected`, and none runs again.
+//! Also tests a device that is suspended for a while.
 
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "helpers of tests fail by panicking")]
@@ -48,7 +48,7 @@ impl KillDeviceHarness {
         device
     }
 
-    /// Calls that all run on the device.
+    /// Starts calls that all run on the device.
     async fn start_calls(&self, device: &mut RunningProgram) -> Vec<String> {
         let mut calls = Vec::new();
         for n in 0..CALLS {
@@ -61,7 +61,7 @@ impl KillDeviceHarness {
         calls
     }
 
-    /// Waits until the gateway has noticed that the device is not there.
+    /// Waits until the gateway has noticed that the device is gone.
     async fn wait_until_noticed(&self) {
         let status = toolway_tests::poll_until("the gateway has noticed", async || {
             let devices = rest::get_json(self.gateway.address(), &self.gateway.token, "/api/devices").await;
@@ -83,7 +83,7 @@ impl KillDeviceHarness {
         }
     }
 
-    /// The device that came back gets what is new, and nothing again.
+    /// Asserts that the returned device gets new calls only.
     async fn assert_nothing_runs_again(&self, device: &mut RunningProgram) {
         let echo = self.caller.call("box__echo", json!({"n": CALLS})).await;
         assert_eq!(echo["status"], "success", "{echo}");
@@ -113,7 +113,7 @@ impl KillDeviceHarness {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn calls_of_a_first_version_device_end_at_once() {
-    // A time that nobody here would live to see.
+    // Far longer than the test.
     let bench = KillDeviceHarness::new("v1", "3000").await;
     let mut device = bench.start_device().await;
     let calls = bench.start_calls(&mut device).await;
@@ -155,7 +155,7 @@ async fn calls_of_a_resuming_device_end_when_it_is_started_again() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_device_that_falls_asleep_goes_on_where_it_was() {
+async fn a_suspended_device_continues() {
     let bench = KillDeviceHarness::with_settings(
         "resume",
         &["timeouts.resume_grace_s=3000", "timeouts.heartbeat_s=0.3"],
@@ -163,7 +163,7 @@ async fn a_device_that_falls_asleep_goes_on_where_it_was() {
     .await;
     let mut device = bench.start_device().await;
     bench.start_calls(&mut device).await;
-    // Its connection stays open; it just does not answer any more.
+    // Its connection stays open, but it does not respond.
     device.signal(Signal::STOP);
     bench.wait_until_noticed().await;
     let echo = bench.caller.send_call("box__echo", json!({"n": CALLS})).await;

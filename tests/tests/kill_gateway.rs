@@ -1,5 +1,5 @@
-//! `kill -9` of the gateway in the middle of a thousand calls: every caller has one answer or a lost connection,
-//! and after the restart the record has one outcome for each call.
+//! Tests SIGKILL of the gateway during a thousand calls: every caller gets one answer or a lost connection,
+//! and after the restart there is one recorded outcome for each call.
 
 #![allow(
     clippy::unwrap_used,
@@ -21,16 +21,16 @@ use toolway_tests::proxy::FaultProxy;
 use toolway_tests::rest;
 use toolway_tests::runs::RunLog;
 
-/// Devices, and callers.
+/// Number of devices, and of callers.
 const DEVICES: u64 = 4;
 /// Calls in flight on each device.
 const HELD: u64 = 250;
-/// How long other calls come and go meanwhile.
+/// Duration of other calls meanwhile.
 const CHURN: Duration = Duration::from_millis(500);
-/// Records are written within 10 ms; a busy machine may stop for longer before it lets the gateway write.
+/// Records are written within 10 ms; a busy machine may need longer.
 const MARGIN: Duration = Duration::from_millis(50);
 
-/// What must stand in the record, at least.
+/// Minimum content of the record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum RecordDurability {
     EachRecord,
@@ -56,7 +56,7 @@ async fn kill_gateway_mid_call(durability: RecordDurability) {
         join_all((0..DEVICES).map(|_| ChatCaller::connect(gateway.address(), &gateway.token))).await;
     join_all(callers.iter().zip(0..).map(async |(caller, i)| {
         for n in 0..HELD {
-            // Each caller's calls go to all devices.
+            // The calls of each caller go to all devices.
             let name = format!("box-{}__hold", n % DEVICES);
             caller.send_call(&name, json!({"n": i * HELD + n})).await;
         }
@@ -64,7 +64,7 @@ async fn kill_gateway_mid_call(durability: RecordDurability) {
     .await;
     held.wait_for_count(usize::try_from(DEVICES * HELD).unwrap()).await;
 
-    // Others come and go beside them, until the very end.
+    // Other calls run meanwhile, until the end.
     let begun = Instant::now();
     let churn = join_all(callers.iter().zip(0..).map(async |(caller, i)| {
         let name = format!("box-{i}__echo");
@@ -91,7 +91,7 @@ async fn kill_gateway_mid_call(durability: RecordDurability) {
     let (_, killed) = tokio::join!(churn, killing);
     join_all(callers.iter().map(ChatCaller::wait_closed)).await;
 
-    // One answer at most; none to what was held.
+    // At most one answer; none to the held calls.
     let mut answered = HashMap::new();
     for caller in &callers {
         for (id, answers) in caller.answers() {
@@ -137,7 +137,7 @@ async fn kill_gateway_mid_call(durability: RecordDurability) {
         assert!(ran || call["code"] == "gateway_restarted", "an outcome out of nothing: {call}");
     }
 
-    // The devices come back by themselves, and nothing runs again.
+    // The devices reconnect by themselves, and nothing runs again.
     proxy.heal_to(gateway.address());
     let ran_before = (held.arguments(), echoed.recorded_runs().len());
     let caller = ChatCaller::connect(gateway.address(), &gateway.token).await;
@@ -156,11 +156,11 @@ async fn assert_reconnects(caller: &ChatCaller, device: &toolway_device::Running
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn with_each_durability_all_that_anyone_saw_is_recorded() {
+async fn with_durability_per_call_every_visible_call_is_recorded() {
     kill_gateway_mid_call(RecordDurability::EachRecord).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn by_default_all_but_the_latest_is_recorded() {
+async fn by_default_all_but_the_latest_calls_are_recorded() {
     kill_gateway_mid_call(RecordDurability::Batched).await;
 }

@@ -1,6 +1,6 @@
-//! The same client against an MCP server and against the gateway in front of it, in every version of the protocol: what
-//! it is told must be the same, byte for byte where a server's bytes are to come through. What may differ is listed in
-//! `mcp_differential/allowed_differences.rs`, and nothing else may.
+//! Compares an MCP server with the gateway in front of it, using the same client, in every version of the
+//! protocol. The results must be equal, byte for byte if a server's bytes are passed through.
+//! `mcp_differential/allowed_differences.rs` lists all allowed differences.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "tests fail by panicking")]
 
@@ -18,13 +18,13 @@ use toolway_tests::{poll_until, rest};
 use allowed_differences::VersionPair;
 use script::ObservedResults;
 
-/// How many entries a page of the server's lists has, so that every list has several.
+/// Page size of the server's lists, so that every list has several pages.
 const PAGE: usize = 7;
 
-/// A gateway in front of servers that are alike but for the versions that they speak: `any`, `old` and `new`.
+/// A gateway in front of servers that differ only in their protocol versions: `any`, `old` and `new`.
 struct DifferentialHarness {
     gateway: GatewayProcess,
-    /// A client's token.
+    /// Token of a client.
     token: String,
     _folder: TestFolder,
     _servers: Vec<FakeMcp>,
@@ -70,7 +70,7 @@ impl DifferentialHarness {
     }
 }
 
-/// All that differs, with what the server says first and what the gateway says second.
+/// Returns all differences, with the server's value first and the gateway's second.
 fn find_differences(
     direct: &ObservedResults,
     through: &ObservedResults,
@@ -81,7 +81,7 @@ fn find_differences(
     names.sort();
     names.dedup();
     for name in names {
-        // What was not there counts as null.
+        // Missing values count as null.
         let [one, other] = [(direct, false), (through, true)].map(|(record, is_gateway)| {
             record.get(name).map_or(Value::Null, |value| between.without_allowed(name, value, is_gateway))
         });

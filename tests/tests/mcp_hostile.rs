@@ -1,4 +1,4 @@
-//! MCP clients that mean harm, or are careless: at a real gateway, over HTTP as bytes.
+//! Malicious and careless MCP clients with a real gateway, over HTTP as bytes.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "tests fail by panicking")]
 
@@ -8,7 +8,7 @@ use toolway_tests::mcp::{MODERN_VERSION, McpHttpReply, McpServerAddress, McpTest
 use toolway_tests::process::{GatewayProcess, TestFolder};
 use toolway_tests::{poll_until, rest};
 
-/// The version with a handshake that is spoken here.
+/// The version with a handshake in these tests.
 const LEGACY_VERSION: &str = "2025-11-25";
 /// The tool that asks once.
 const ASKING_TOOL: &str = "test_input_required_result_elicitation";
@@ -16,13 +16,13 @@ const META_PREFIX: &str = "io.modelcontextprotocol/";
 
 struct HostileHarness {
     gateway: GatewayProcess,
-    /// A client's token.
+    /// Token of a client.
     token: String,
     _folder: TestFolder,
     _server: FakeMcp,
 }
 
-/// A gateway in front of a server, with these settings.
+/// Starts a gateway in front of a server, with these settings.
 async fn start_harness(settings: &str) -> HostileHarness {
     let folder = TestFolder::new();
     std::fs::create_dir_all(folder.data_path()).unwrap();
@@ -40,7 +40,7 @@ async fn start_harness(settings: &str) -> HostileHarness {
     HostileHarness { gateway, token, _folder: folder, _server: server }
 }
 
-/// A client's token of its own.
+/// Creates a token for another client.
 async fn create_client_token(gateway: &GatewayProcess) -> String {
     let body = json!({"role": "client", "label": "somebody"});
     let (status, made) =
@@ -70,7 +70,7 @@ fn initialize_request() -> String {
     .to_string()
 }
 
-/// A request of version 2026-07-28 that names this version of its own.
+/// Creates a request of version 2026-07-28 that contains this version.
 fn discover_request(version: &str) -> String {
     let meta = json!({format!("{META_PREFIX}protocolVersion"): version, format!("{META_PREFIX}clientCapabilities"): {}});
     json!({"jsonrpc": "2.0", "id": 7, "method": "server/discover", "params": {"_meta": meta}}).to_string()
@@ -82,7 +82,7 @@ async fn error_code(reply: McpHttpReply) -> Value {
 }
 
 #[tokio::test]
-async fn pages_of_other_sites_and_other_names_of_this_computer_are_kept_out() {
+async fn other_origins_and_unknown_hosts_are_refused() {
     let there = start_harness("").await;
     let place = there.server_address(&there.token);
     for headers in [
@@ -98,7 +98,7 @@ async fn pages_of_other_sites_and_other_names_of_this_computer_are_kept_out() {
 }
 
 #[tokio::test]
-async fn nobody_comes_in_without_a_token_that_may() {
+async fn requests_without_a_suitable_token_are_refused() {
     let there = start_harness("").await;
     for token in ["", "nonsense"] {
         let reply = there.server_address(token).post(&[], initialize_request()).await;
@@ -107,7 +107,7 @@ async fn nobody_comes_in_without_a_token_that_may() {
 }
 
 #[tokio::test]
-async fn versions_that_are_not_spoken_or_contradict_are_refused() {
+async fn unsupported_and_contradicting_versions_are_refused() {
     let there = start_harness("").await;
     let place = there.server_address(&there.token);
     let with = |version: &'static str| [("mcp-protocol-version", version), ("mcp-method", "server/discover")];
@@ -127,7 +127,7 @@ async fn versions_that_are_not_spoken_or_contradict_are_refused() {
 }
 
 #[tokio::test]
-async fn a_request_state_counts_once_for_its_request_and_its_principal() {
+async fn a_request_state_is_valid_once_for_its_request_and_principal() {
     let there = start_harness("").await;
     let asks = || json!({"name": ASKING_TOOL, "arguments": {}});
     let place = there.server_address(&there.token);
@@ -176,13 +176,13 @@ async fn a_request_state_counts_once_for_its_request_and_its_principal() {
     let fourth = state(&told(&mut client, asks()).await);
     let tampered = told(&mut client, retry(&format!("{fourth}0"), ASKING_TOOL)).await;
     assert_eq!(tampered["error"]["code"], -32602, "{tampered}");
-    // Which spent nothing of the true one.
+    // The valid state was not used up.
     let ended = told(&mut client, retry(&fourth, ASKING_TOOL)).await;
     assert_eq!(ended["result"]["content"][0]["text"], "Hello, Mallory!", "{ended}");
 }
 
 #[tokio::test]
-async fn an_mcp_session_is_its_own_clients() {
+async fn an_mcp_session_belongs_to_its_client() {
     let there = start_harness("").await;
     let (client, _) = McpTestClient::connect(there.server_address(&there.token), LEGACY_VERSION).await;
     let session = client.session().unwrap().to_owned();
@@ -196,22 +196,22 @@ async fn an_mcp_session_is_its_own_clients() {
 }
 
 #[tokio::test]
-async fn mcp_sessions_are_counted_and_one_that_ends_makes_room() {
+async fn mcp_sessions_are_limited_and_an_ended_one_frees_capacity() {
     let there = start_harness("[mcp]\nsessions = 4\n").await;
-    // Half of all is one client's share.
+    // One client may have half of all sessions.
     let mut greedy = Vec::new();
     for _ in 0..2 {
         greedy.push(open_session(there.server_address(&there.token)).await);
     }
     assert_retry_later(&there.server_address(&there.token).post(&[], initialize_request()).await);
-    // Others have room until all is taken.
+    // Others can start sessions up to the total limit.
     let mut others = Vec::new();
     for _ in 0..2 {
         others.push(open_session(there.server_address(&create_client_token(&there.gateway).await)).await);
     }
     let late = there.server_address(&create_client_token(&there.gateway).await);
     assert_retry_later(&late.post(&[], initialize_request()).await);
-    // Those that are open go on.
+    // Open sessions continue.
     for (client, _) in greedy.iter_mut().chain(&mut others) {
         assert_eq!(client.request("ping", json!({})).await.status, 200);
     }
@@ -222,7 +222,7 @@ async fn mcp_sessions_are_counted_and_one_that_ends_makes_room() {
 }
 
 #[tokio::test]
-async fn a_session_that_nobody_uses_makes_room_for_another_of_its_client() {
+async fn an_idle_session_is_replaced_by_another_of_its_client() {
     let there = start_harness("[mcp]\nsessions = 4\n").await;
     let place = there.server_address(&there.token);
     let (mut oldest, _) = McpTestClient::connect(place.clone(), LEGACY_VERSION).await;
@@ -233,7 +233,7 @@ async fn a_session_that_nobody_uses_makes_room_for_another_of_its_client() {
     assert_eq!(gone.status, 404);
 }
 
-/// An MCP session that is in use, since its stream is.
+/// Opens an MCP session that is in use, because its stream is open.
 async fn open_session(place: McpServerAddress) -> (McpTestClient, McpHttpReply) {
     let (client, _) = McpTestClient::connect(place, LEGACY_VERSION).await;
     let stream = client.listen().await;

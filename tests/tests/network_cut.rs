@@ -1,5 +1,4 @@
-//! The network is cut in the middle of many calls, and comes back: with resume no call is lost and none runs
-//! twice.
+//! Interrupts the network during many calls. With resume, no call is lost and none runs twice.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "helpers of tests fail by panicking")]
 
@@ -18,7 +17,7 @@ use toolway_tests::runs::RunLog;
 /// Calls in flight.
 const CALLS: u64 = 50;
 
-/// A third of the calls ends at the moment of the cut, a third during it, a third after it.
+/// A third of the calls ends before the interruption, a third during it, a third after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum CutPhase {
     Before,
@@ -43,10 +42,10 @@ struct NetworkCutHarness {
 }
 
 impl NetworkCutHarness {
-    /// All calls are running on the device.
+    /// Starts all calls on the device.
     async fn new() -> Self {
         let folder = TestFolder::new();
-        // So that both ends notice within the five seconds that nothing comes through any more.
+        // So that both ends notice within the five seconds without data.
         let gateway = folder.serve(&["--set", "timeouts.heartbeat_s=1"]).await;
         let proxy = FaultProxy::start(gateway.address()).await;
         let runs = RunLog::default();
@@ -81,7 +80,7 @@ impl NetworkCutHarness {
             assert_eq!(answer["result"], json!({"n": n, "double": 2 * n}), "{answer}");
         }
         device::wait_online(&self.device).await;
-        // What comes after it on the same socket was sent after whatever is sent again.
+        // A later frame on the same socket was sent after all repeated ones.
         let after = self.caller.call("box__double", json!({"n": CALLS})).await;
         assert_eq!(after["result"]["double"], 2 * CALLS, "{after}");
         assert_eq!(self.runs.arguments(), (0..=CALLS).collect::<Vec<_>>(), "each ran once");
@@ -105,7 +104,7 @@ async fn a_network_that_falls_silent_for_five_seconds_loses_no_call() {
     bench.proxy.stall();
     bench.stage.send_replace(CutPhase::AtTheCut);
     bench.stage.send_replace(CutPhase::During);
-    // Not to wait for something: this is the fault itself.
+    // This is the fault itself, not a wait for something.
     tokio::time::sleep(Duration::from_secs(5)).await;
     assert_eq!(bench.caller.answer_count(), 0, "nothing came through");
     bench.proxy.heal();

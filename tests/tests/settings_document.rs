@@ -1,5 +1,5 @@
-//! The table in `docs/settings.md` is the one that the code makes.
-//! `UPDATE_SETTINGS=1 cargo test -p toolway-tests --test settings_document` writes it anew.
+//! Checks that the table in `docs/settings.md` is the generated one. `UPDATE_SETTINGS=1 cargo test -p
+//! toolway-tests --test settings_document` writes it again.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests fail by panicking")]
 

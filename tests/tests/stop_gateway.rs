@@ -1,5 +1,4 @@
-//! A gateway that is told to stop in the middle of calls: they end, with an answer, within the time that stopping
-//! may take, and the record says the same.
+//! Stops a gateway during calls: they end with an answer within the shutdown timeout, and the record matches.
 
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "helpers of tests fail by panicking")]
@@ -46,7 +45,7 @@ async fn calls_end_with_an_answer() {
     let (address, token) = (gateway.address(), gateway.token.clone());
     gateway.program.signal(rustix::process::Signal::TERM);
     gateway.program.wait_for_stderr("stopping").await;
-    // It takes nobody new, but lets those end who are about to.
+    // It accepts no new calls, but lets running ones end.
     release.send_replace(true);
     for (n, id) in waits.iter().enumerate() {
         let answer = caller.wait_for_answer(id).await.unwrap();

@@ -1,5 +1,5 @@
-//! Checks `docs/internals/tool-system-coverage.md`: no requirement is missing, and
-//! each row names tests that exist, or the part of the product where the demand belongs.
+//! Checks `docs/internals/tool-system-coverage.md`: no requirement is missing, and each row names existing
+//! tests, or the part of the product that is responsible.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail by panicking")]
 
@@ -25,7 +25,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
 }
 
-/// The rows of each section's table: what is demanded, and what shows it.
+/// Returns the rows of each section's table: the requirement, and its tests.
 fn rows() -> BTreeMap<String, Vec<(String, String)>> {
     let text = std::fs::read_to_string(root().join("docs/internals/tool-system-coverage.md")).unwrap();
     let mut sections = BTreeMap::<String, Vec<_>>::new();
@@ -43,13 +43,13 @@ fn rows() -> BTreeMap<String, Vec<(String, String)>> {
     sections
 }
 
-/// What stands between backquotes.
+/// Returns the texts in backquotes.
 fn quoted(text: &str) -> Vec<&str> {
     text.split('`').skip(1).step_by(2).collect()
 }
 
 #[test]
-fn every_demand_has_a_row() {
+fn every_requirement_has_a_row() {
     let rows = rows();
     for (section, count) in DEMANDS {
         let found = rows.get(*section).map_or(0, Vec::len);
@@ -59,7 +59,7 @@ fn every_demand_has_a_row() {
 }
 
 #[test]
-fn every_row_names_tests_that_exist_or_where_it_belongs() {
+fn every_row_names_existing_tests_or_the_responsible_part() {
     for (demand, shown) in rows().into_values().flatten() {
         let tests: Vec<&str> = quoted(&shown).into_iter().filter(|it| it.contains("::")).collect();
         if tests.is_empty() {

@@ -1,5 +1,5 @@
-//! What a user does, with the real program and nothing else: a gateway, a device on another machine (a data folder
-//! of its own), and the commands.
+//! The actions of a user with the real program: a gateway, a device on another machine (with its own data
+//! folder), and the commands.
 
 #![cfg(unix)]
 #![allow(
@@ -14,7 +14,7 @@ use toolway_tests::poll_until;
 use toolway_tests::process::{GatewayProcess, RunningProgram, TestFolder};
 use toolway_tests::proxy::FaultProxy;
 
-/// A gateway here, another machine there, and the way between them, which outlives the gateway.
+/// A gateway, another machine, and the network between them, which survives the gateway.
 struct UserStoryHarness {
     gateway_folder: TestFolder,
     device_folder: TestFolder,
@@ -24,7 +24,7 @@ struct UserStoryHarness {
 const NO_LOCAL_DEVICE: &[&str] = &["--no-local-device"];
 
 impl UserStoryHarness {
-    /// A gateway that others can reach, so that it encrypts by itself.
+    /// Starts a gateway that is reachable by others, so that TLS is on.
     async fn start() -> (Self, GatewayProcess) {
         let here = TestFolder::new();
         let gateway = here.serve_on("0.0.0.0:0", NO_LOCAL_DEVICE).await;
@@ -33,7 +33,7 @@ impl UserStoryHarness {
         (Self { gateway_folder: here, device_folder: TestFolder::new(), proxy: way }, gateway)
     }
 
-    /// The gateway starts again; it is reached at the same address.
+    /// Restarts the gateway; its address for others stays the same.
     async fn restart_gateway(&self) -> GatewayProcess {
         let gateway = self.gateway_folder.serve_on("0.0.0.0:0", NO_LOCAL_DEVICE).await;
         self.proxy.heal_to(gateway.address());
@@ -48,7 +48,7 @@ impl UserStoryHarness {
         self.gateway_folder.run_json(&["pair"]).await["code"].as_str().unwrap().to_owned()
     }
 
-    /// The device, paired and connected.
+    /// Pairs and connects the device.
     async fn pair_device(&self) -> RunningProgram {
         let mut device = self.start_pairing().await;
         device.wait_for_event("paired").await;
@@ -56,13 +56,13 @@ impl UserStoryHarness {
         device
     }
 
-    /// What `toolway pair` says to type at the other machine.
+    /// Starts the command that `toolway pair` prints for the other machine.
     async fn start_pairing(&self) -> RunningProgram {
         let (url, code) = (self.url(), self.pairing_code().await);
         self.device_folder.start(&["device", "--gateway", &url, "--pair", &code, "--name", "Lap Top"])
     }
 
-    /// The device once more, without a code.
+    /// Starts the device again without a code.
     async fn reconnect_device(&self) -> RunningProgram {
         let mut device = self.device_folder.start(&["device"]);
         assert_eq!(device.wait_for_event("connected").await["source"], "lap-top");
@@ -81,21 +81,21 @@ impl UserStoryHarness {
     }
 }
 
-/// The tools of devices.
+/// Returns the tools of devices.
 async fn device_tool_names(folder: &TestFolder) -> Vec<String> {
     let tools = folder.run_json(&["tools", "list"]).await;
     let of_devices = tools["tools"].as_array().unwrap().iter().filter(|it| it["source"] != "builtin");
     of_devices.map(|it| it["name"].as_str().unwrap().to_owned()).collect()
 }
 
-/// The error that a command printed for programs.
+/// Returns the error that a command printed for programs.
 fn parse_error(said: &str) -> Value {
     let line = said.lines().last().unwrap_or_default();
     serde_json::from_str::<Value>(line).unwrap_or_else(|error| panic!("{error}: {said}"))["error"].clone()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_device_is_paired_once_comes_and_goes() {
+async fn a_device_is_paired_once_and_reconnects() {
     let (story, gateway) = UserStoryHarness::start().await;
     assert_eq!(story.list_tools().await, [""; 0]);
     let device = story.pair_device().await;
@@ -120,12 +120,12 @@ async fn a_device_is_paired_once_comes_and_goes() {
     poll_until("its tools vanish", async || story.list_tools().await.is_empty().then_some(())).await;
     assert_eq!(story.gateway_status().await, "offline");
 
-    // It comes back without pairing.
+    // It reconnects without pairing.
     let mut device = story.reconnect_device().await;
     assert_eq!(story.list_tools().await, tools);
     assert_eq!(story.gateway_status().await, "online");
 
-    // And by itself where the gateway was gone.
+    // It reconnects by itself after the gateway was stopped.
     let (code, said) = gateway.program.stop().await;
     assert_eq!(code, 0, "{said}");
     let _gateway = story.restart_gateway().await;
@@ -134,7 +134,7 @@ async fn a_device_is_paired_once_comes_and_goes() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_code_that_names_another_key_is_not_sent() {
+async fn a_code_with_another_key_is_not_sent() {
     let (story, _gateway) = UserStoryHarness::start().await;
     let (url, code) = (story.url(), story.pairing_code().await);
     assert_eq!(code.len(), 24, "with three groups of the gateway's key: {code}");
@@ -143,7 +143,7 @@ async fn a_code_that_names_another_key_is_not_sent() {
     let tried = story.device_folder.run(["device", "--gateway", &url, "--pair", &other]).await;
     let tried = tried.expect_failure(1, "the gateway's key is");
     assert!(tried.stderr.contains("the code was not sent"), "{tried:#?}");
-    // Had it been sent, it would be spent now.
+    // If it had been sent, it would be used up now.
     let mut device = story.device_folder.start(&["device", "--gateway", &url, "--pair", &code]);
     device.wait_for_event("connected").await;
     let elsewhere = TestFolder::new();
@@ -167,9 +167,9 @@ async fn a_gateway_with_another_key_is_not_trusted() {
         "{said}"
     );
     assert!(error["hint"].as_str().unwrap().contains("pair again"), "{said}");
-    // For people too, and whenever it is tried.
+    // Also in text output, and at every attempt.
     story.device_folder.run(["device"]).await.expect_failure(1, "was paired with");
-    // What the explanation advises helps.
+    // The next step in the message works.
     story.start_pairing().await.wait_for_event("connected").await;
 }
 
@@ -188,7 +188,7 @@ async fn a_revoked_device_stops_and_reports_why_r17() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_second_gateway_on_one_folder_names_the_first() {
+async fn a_second_gateway_on_a_folder_reports_the_first() {
     let folder = TestFolder::new();
     let first = folder.serve(&[]).await;
     let second =
@@ -199,7 +199,7 @@ async fn a_second_gateway_on_one_folder_names_the_first() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_backup_brings_back_what_was_while_everything_runs() {
+async fn a_backup_can_be_restored_while_everything_runs() {
     let here = TestFolder::new();
     // This computer's own tools are offered too.
     let gateway = here.serve_on("127.0.0.1:0", &[]).await;
@@ -218,7 +218,7 @@ async fn a_backup_brings_back_what_was_while_everything_runs() {
     let backup = here.sibling_path("backup.tar");
     let backup = backup.to_str().unwrap();
     here.run(["backup", backup]).await.expect_success();
-    // Everything that can change changes.
+    // Changes everything that can change.
     here.run(["devices", "rename", &local, "Somewhere else"]).await.expect_success();
     here.run(["tokens", "create", "--label", "later"]).await.expect_success();
     here.run(["devices", "revoke", "lap-top"]).await.expect_success();
@@ -233,15 +233,15 @@ async fn a_backup_brings_back_what_was_while_everything_runs() {
     assert_ne!(own["name"], "Somewhere else", "{devices}");
     let tokens = here.run_json(&["tokens", "list"]).await;
     assert!(tokens["tokens"].as_array().unwrap().iter().all(|it| it["label"] != "later"), "{tokens}");
-    // Who was revoked later is let in again.
+    // A token that was revoked after the backup is valid again.
     let mut device = there.start(&["device"]);
     assert_eq!(device.wait_for_event("connected").await["source"], "lap-top");
     here.run(["tools", "call", "lap-top__disk_usage"]).await.expect_success();
-    // And what was live goes on.
+    // Live connections continue.
     assert_eq!(own["status"], "online", "{devices}");
     here.run(["tools", "call", &own_tool]).await.expect_success();
 
-    // Also where the gateway has been started anew since the backup.
+    // Also if the gateway has been restarted since the backup.
     gateway.program.stop().await;
     let gateway = here.serve_on("127.0.0.1:0", &[]).await;
     poll_until("this computer's tools", async || {
@@ -258,11 +258,11 @@ async fn a_backup_brings_back_what_was_while_everything_runs() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nothing_secret_goes_over_plain_http_to_another_computer() {
+async fn no_secret_is_sent_over_plain_http_to_another_computer() {
     let folder = TestFolder::new();
     let gateway = folder.serve(&[]).await;
     let code = folder.run_json(&["pair"]).await["code"].as_str().unwrap().to_owned();
-    // An address for documentation, where nobody is; it is refused before anything is sent.
+    // A documentation address, which nobody has; it is refused before anything is sent.
     let other = "http://192.0.2.1:7717";
     let pairing = TestFolder::new().run(["device", "--gateway", other, "--pair", &code]).await;
     let pairing = pairing.expect_failure(1, "does not use TLS");
@@ -274,7 +274,7 @@ async fn nothing_secret_goes_over_plain_http_to_another_computer() {
     assert!(asking.stderr.contains("--insecure"), "{asking:#?}");
     let offering = TestFolder::new().run(["device", "--gateway", other, "--token-file", token]).await;
     offering.expect_failure(1, "does not use TLS");
-    // To this computer it is fine.
+    // Plain HTTP to this computer is allowed.
     let url = gateway.url();
     assert!(url.starts_with("http://127.0.0.1:"), "{url}");
     let mut device = TestFolder::new().start(&["device", "--gateway", &url, "--pair", &code]);
@@ -282,7 +282,7 @@ async fn nothing_secret_goes_over_plain_http_to_another_computer() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn programs_can_tell_how_a_command_went() {
+async fn exit_codes_and_json_report_the_result_of_a_command() {
     let folder = TestFolder::new();
     folder.run(["tools", "call", "anything"]).await.expect_failure(1, "no gateway is running on");
     let gateway = folder.serve_on("127.0.0.1:0", &[]).await;
@@ -299,7 +299,7 @@ async fn programs_can_tell_how_a_command_went() {
     folder.run(["tools", "call", &own, "[]"]).await.expect_failure(2, "must be a JSON object");
     let usage = folder.run(["tools", "call"]).await;
     assert_eq!(usage.code, 2, "{usage:#?}");
-    // For programs a failed call is data, and the code says that it failed.
+    // For programs, a failed call is data, and the exit code reports the failure.
     let failed = folder.run(["--json", "tools", "call", "no__such_tool"]).await;
     assert_eq!((failed.code, failed.stderr.as_str()), (1, ""), "{failed:#?}");
     assert_eq!(failed.json()["code"], "tool_not_available");

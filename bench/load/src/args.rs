@@ -1,91 +1,93 @@
-//! What can be asked of the harness.
+//! Command line of the harness.
 
 use std::path::PathBuf;
 
 use clap::{ArgGroup, Parser, Subcommand};
 
-/// Bytes of text a call carries where nothing else is asked for.
+/// Default number of bytes of text per call.
 pub(crate) const PAYLOAD: usize = 64;
 
-/// Measures a gateway under load, beside a bare relay of frames, in one run.
+/// Measure a gateway under load, and compare it with a bare relay of frames in the same run.
 ///
-/// Starts a gateway of its own in a folder of its own, connects devices and callers to it over loopback sockets,
-/// and reports what a call costs; next to it runs a relay that passes frames unread, with the same runtime and
-/// buffers. The two are measured in turns, and what counts is their ratio. Exits with 1 where a call failed or
-/// nothing was measured.
+/// Starts a gateway in a temporary folder, connects devices and callers over loopback sockets, and reports
+/// the cost of a call. A relay with the same runtime and buffers passes frames without reading them. The two
+/// are measured in turns, and the result is their ratio. The exit code is 1 if a call failed or nothing was
+/// measured.
 #[derive(Debug, Parser)]
 #[command(name = "toolway-load", version, args_conflicts_with_subcommands = true)]
 #[command(group(ArgGroup::new("mode").args(["idle", "register", "start", "turns", "mcp", "table", "self_check"])))]
 pub(crate) struct LoadBenchArgs {
-    /// A part that the harness runs in a process of its own.
+    /// A part that the harness runs in a separate process.
     #[command(subcommand)]
     pub(crate) part: Option<HelperCommand>,
 
-    /// How many devices, with five tools each [default: 8; with --idle 2000].
+    /// Number of devices, with five tools each [default: 8; with --idle 2000].
     #[arg(long)]
     pub(crate) devices: Option<usize>,
-    /// How many callers; each has one call in flight unless --rate is given.
+    /// Number of callers; each has one call in flight unless --rate is given.
     #[arg(long, default_value_t = 64)]
     pub(crate) callers: usize,
-    /// How long the gateway is measured, in seconds; the relay takes as long again.
+    /// Duration of the gateway's measurement in seconds; the relay's takes as long.
     #[arg(long, default_value_t = 10.0)]
     pub(crate) seconds: f64,
-    /// Calls a second, all callers together, whether or not earlier ones were answered.
+    /// Calls per second of all callers, regardless of earlier answers.
     #[arg(long)]
     pub(crate) rate: Option<f64>,
-    /// Bytes of text that go to the device and back with each call.
+    /// Bytes of text to the device and back in each call.
     #[arg(long, default_value_t = PAYLOAD, value_name = "BYTES")]
     pub(crate) payload: usize,
-    /// How many further devices connect, register and leave in a second meanwhile.
+    /// Number of further devices per second that connect, register and disconnect meanwhile.
     #[arg(long, value_name = "PER_S")]
     pub(crate) churn: Option<f64>,
-    /// No two devices offer the same specs.
+    /// Give each device different specs.
     #[arg(long)]
     pub(crate) distinct_specs: bool,
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
-    /// The gateway's executable [default: `toolway` beside the harness or in the release folder].
+    /// Executable of the gateway [default: `toolway` next to the harness or in the release folder].
     #[arg(long, env = "TOOLWAY_BIN", value_name = "PATH")]
     pub(crate) gateway: Option<PathBuf>,
-    /// Runtime workers of gateway and relay [default: the gateway's own rule].
+    /// Runtime workers of gateway and relay [default: as chosen by the gateway].
     #[arg(long)]
     pub(crate) workers: Option<usize>,
 
-    /// Hold devices: memory for each, and calls to random ones beside calls to one of ten.
+    /// Hold idle devices: memory per device, and calls to random devices compared with calls to one of ten.
     #[arg(long)]
     pub(crate) idle: bool,
-    /// One device registers 600 tools in 1.1 MB.
+    /// Register 600 tools in 1.1 MB from one device.
     #[arg(long)]
     pub(crate) register: bool,
-    /// Start to first answer on a used data folder, idle memory, size of the binary.
+    /// Measure the start with a used data folder, the idle memory, and the size of the binary.
     #[arg(long)]
     pub(crate) start: bool,
-    /// Conversations with a fake model: the gateway's own time in a turn, and 200 sessions at once.
+    /// Measure conversations with a fake model: the gateway's own time in a turn, and 200 parallel sessions.
     #[arg(long)]
     pub(crate) turns: bool,
-    /// MCP: calls and lists through the gateway beside a bare `rmcp` server, and idle MCP sessions.
+    /// Measure MCP: calls and lists through the gateway compared with a bare `rmcp` server, and idle MCP
+    /// sessions.
     #[arg(long)]
     pub(crate) mcp: bool,
-    /// The executable of crates.io's `mcp-proxy`, to be measured beside the gateway (with --mcp and --table).
+    /// Executable of crates.io's `mcp-proxy`, to compare with the gateway (with --mcp and --table).
     #[arg(long, value_name = "PATH")]
     pub(crate) mcp_proxy: Option<PathBuf>,
-    /// A harness built with `cargo build --release`. Its bare MCP server is used, since the profile `dist` builds
-    /// some libraries for size and other programs do not (with --mcp and --table) [default: this harness].
+    /// A harness built with `cargo build --release`, whose bare MCP server is used: the profile `dist`
+    /// optimizes some libraries for size, unlike other programs (with --mcp and --table) [default: this
+    /// harness].
     #[arg(long, env = "TOOLWAY_LOAD_PLAIN", value_name = "PATH")]
     pub(crate) mcp_server: Option<PathBuf>,
-    /// Everything that has a goal, as one table.
+    /// Measure everything that has a goal, and print one table.
     #[arg(long)]
     pub(crate) table: bool,
-    /// Shorter, for a look while working.
+    /// Measure for a shorter time, for a look while working.
     #[arg(long)]
     pub(crate) quick: bool,
-    /// The relay against itself: how far from 1 ratios come by chance.
+    /// Compare the relay with itself, to show the random deviation of ratios.
     #[arg(long, hide = true)]
     pub(crate) self_check: bool,
 }
 
-/// What runs in a process of its own. Not for people.
+/// Parts that run in a separate process. Internal.
 #[derive(Debug, Subcommand)]
 pub(crate) enum HelperCommand {
     /// The bare relay.
@@ -101,11 +103,11 @@ pub(crate) enum HelperCommand {
         /// Runtime workers.
         #[arg(long)]
         workers: usize,
-        /// How many tools it has.
+        /// Number of tools.
         #[arg(long)]
         tools: usize,
     },
-    /// Devices to be held.
+    /// Idle devices.
     #[command(hide = true)]
     Devices,
 }

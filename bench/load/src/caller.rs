@@ -1,5 +1,5 @@
-//! A caller: calls tools on one socket and times the answers. Closed loop here, one call in flight; the open loop
-//! is in [`crate::open`].
+//! A caller: calls tools on one socket and measures the latencies. This is the closed loop with one call in
+//! flight; the open loop is in [`crate::schedule`].
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use tokio_tungstenite::tungstenite::{Message, Utf8Bytes};
 use crate::socket::BenchSocket;
 use crate::stats::LatencySamples;
 
-/// What may be called: frames made ready but for their id, and the answer that is right.
+/// Prepared frames without ids, and the expected answer.
 #[derive(Debug)]
 pub(crate) struct CallTemplate {
     tails: Vec<String>,
@@ -21,7 +21,7 @@ pub(crate) struct CallTemplate {
 }
 
 impl CallTemplate {
-    /// Calls of these full names, each with `payload` bytes to be given back.
+    /// Prepares calls of these full names, each with `payload` bytes to be returned.
     pub(crate) fn new(names: &[String], payload: usize) -> Self {
         let text: String =
             "The quick brown fox jumps over the lazy dog. ".chars().cycle().take(payload).collect();
@@ -29,7 +29,7 @@ impl CallTemplate {
         Self { tails: names.iter().map(tail).collect(), expected: format!("\"{text}\"") }
     }
 
-    /// The frame of call `id`, of one of the names by `pick`.
+    /// Returns the frame of call `id`, for the name selected by `pick`.
     fn frame(&self, id: u64, pick: u64) -> Utf8Bytes {
         let count = u64::try_from(self.tails.len()).unwrap_or(1).max(1);
         let tail = usize::try_from(pick % count).ok().and_then(|index| self.tails.get(index));
@@ -41,7 +41,7 @@ impl CallTemplate {
         frame.into()
     }
 
-    /// What a frame says of a call; nothing where it is not an answer.
+    /// Parses the answer to a call; `None` if the frame is not one.
     pub(crate) fn parse_reply(&self, text: &str) -> Option<CallReply> {
         let answer = match serde_json::from_str::<CallReplyFrame<'_>>(text) {
             Ok(answer) => answer,
@@ -63,16 +63,16 @@ impl CallTemplate {
     }
 }
 
-/// What a frame said of a call.
+/// An answer to a call.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct CallReply {
-    /// Which.
+    /// Id of the call.
     pub(crate) id: Option<u64>,
-    /// Why it is not the right answer, where it is not.
+    /// Error, if it is not the expected answer.
     pub(crate) refusal: Option<String>,
 }
 
-/// What of a frame a caller must know, from the gateway or, through the relay, from the device.
+/// The fields of a frame that a caller needs, from the gateway or, through the relay, from the device.
 #[derive(Deserialize)]
 struct CallReplyFrame<'a> {
     #[serde(rename = "type")]
@@ -85,27 +85,27 @@ struct CallReplyFrame<'a> {
     output: Option<&'a RawValue>,
 }
 
-/// What came of some calls.
+/// Results of some calls.
 #[derive(Debug, Default)]
 pub(crate) struct CallTally {
-    /// Of those answered rightly.
+    /// Latencies of the successful calls.
     pub(crate) latencies: LatencySamples,
-    /// The others, by what went wrong.
+    /// Failed calls by error.
     pub(crate) errors: BTreeMap<String, u64>,
 }
 
 impl CallTally {
-    /// Counts one that went wrong.
+    /// Counts a failed call.
     pub(crate) fn count_error(&mut self, kind: impl Into<String>) {
         *self.errors.entry(kind.into()).or_default() += 1;
     }
 
-    /// How many went wrong.
+    /// Returns the number of failed calls.
     pub(crate) fn error_count(&self) -> u64 {
         self.errors.values().sum()
     }
 
-    /// Adds another's.
+    /// Adds other results.
     pub(crate) fn append(&mut self, other: Self) {
         self.latencies.append(other.latencies);
         for (kind, count) in other.errors {
@@ -114,35 +114,35 @@ impl CallTally {
     }
 }
 
-/// One caller's connection.
+/// The connection of a caller.
 #[derive(Debug)]
 pub(crate) struct BenchCaller {
     pub(crate) socket: BenchSocket,
     pub(crate) calls: Arc<CallTemplate>,
     next_id: u64,
     random: u64,
-    /// Whether the connection can still be used.
+    /// True if the connection can't be used any more.
     pub(crate) is_lost: bool,
 }
 
 impl BenchCaller {
-    /// A caller on an open socket. Which tools it calls, and in which order, depends on `number` alone.
+    /// Creates a caller on an open socket. Its tools and their order depend only on `number`.
     pub(crate) fn new(socket: BenchSocket, calls: Arc<CallTemplate>, number: usize) -> Self {
         let random = u64::try_from(number).unwrap_or(0).wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         Self { socket, calls, next_id: 0, random, is_lost: false }
     }
 
-    /// The next call's number and frame.
+    /// Returns the number and frame of the next call.
     pub(crate) fn next_frame(&mut self) -> (u64, Message) {
         self.next_id += 1;
-        // xorshift: plain, quick, the same in each run.
+        // xorshift: simple, fast, and the same in each run.
         self.random ^= self.random << 13;
         self.random ^= self.random >> 7;
         self.random ^= self.random << 17;
         (self.next_id, Message::Text(self.calls.frame(self.next_id, self.random >> 16)))
     }
 
-    /// Calls one after the other until `until`. The caller of this bounds the wait.
+    /// Makes one call after the other until `until`. The caller of this function limits the waiting time.
     pub(crate) async fn closed_loop(&mut self, until: Instant, tally: &mut CallTally) {
         loop {
             let (id, frame) = self.next_frame();
@@ -179,7 +179,7 @@ impl BenchCaller {
         }
     }
 
-    /// Counts the call in flight as failed and uses the connection no more.
+    /// Counts the call in flight as failed and stops using the connection.
     pub(crate) fn give_up(&mut self, why: impl Into<String>, tally: &mut CallTally) {
         self.is_lost = true;
         tally.count_error(why);

@@ -1,6 +1,6 @@
-//! What the gateway adds to a conversation: a chat client talks to an agent, the agent's model is a fake one that
-//! answers at once, and its tools are a device's, all in this process, so that one clock times everything. The fake
-//! model's time and the device's are taken off; what is left is the gateway's.
+//! Measures the overhead of the gateway in a conversation. A chat client talks to an agent with a fake model
+//! that answers at once and tools of a device, all in this process, so that one clock is used. The time of
+//! the fake model and of the device is subtracted; the rest is the gateway's.
 
 mod client;
 mod concurrent_chats;
@@ -14,42 +14,42 @@ use crate::error::Result;
 use crate::gateway::GatewayLaunchOptions;
 use crate::suite_lengths::SuiteLengths;
 
-/// What came of it.
+/// Results of the measurement.
 #[derive(Debug, Serialize)]
 pub(crate) struct ChatReport {
-    /// Turns with one call.
+    /// Number of turns with one call.
     pub(crate) single_turns: usize,
-    /// From the last byte of the model's tool call to the device's request frame.
+    /// Time from the last byte of the model's tool call to the device's request frame.
     pub(crate) call_to_frame_p50_us: f64,
     pub(crate) call_to_frame_p90_us: f64,
     pub(crate) call_to_frame_p99_us: f64,
-    /// Turns of three rounds with two calls each.
+    /// Number of turns of three rounds with two calls each.
     pub(crate) round_turns: usize,
-    /// Of such a turn, what neither the model nor the device held.
+    /// Time of such a turn without the model's and the device's time.
     pub(crate) own_ms_p50: f64,
     pub(crate) own_ms_p90: f64,
-    /// All of such a turn.
+    /// Total time of such a turn.
     pub(crate) turn_ms_p50: f64,
-    /// Sessions that chat at once, and how many tokens a second each is sent.
+    /// Number of parallel sessions, and tokens per second of each.
     pub(crate) sessions: usize,
     pub(crate) tokens_per_s: f64,
-    /// How long they were measured while all of them chatted, in seconds.
+    /// Duration of the measurement with all sessions, in seconds.
     pub(crate) seconds: f64,
-    /// CPU time of the gateway in that time, in parts of one core.
+    /// CPU usage of the gateway in that time, in cores.
     pub(crate) cpu_cores: f64,
-    /// The gateway's memory while they chat, and the most that it ever was.
+    /// Memory of the gateway during the measurement, and its peak.
     pub(crate) rss_bytes: u64,
     pub(crate) peak_rss_bytes: u64,
-    /// From when the model wrote a token to when the client had it.
+    /// Time from writing a token in the model to receiving it in the client.
     pub(crate) tokens: usize,
     pub(crate) chunk_p50_us: f64,
     pub(crate) chunk_p99_us: f64,
     pub(crate) chunk_max_us: f64,
-    /// What went wrong, each kind once.
+    /// Errors, one of each kind.
     pub(crate) errors: Vec<String>,
 }
 
-/// Measures all of it, on one gateway for the turns and another for the crowd.
+/// Runs all measurements, on one gateway for the turns and another for the parallel sessions.
 pub(crate) async fn measure(settings: &GatewayLaunchOptions, lengths: SuiteLengths) -> Result<ChatReport> {
     let turns = turn_timings::measure(settings, lengths.turns()).await?;
     let crowd = concurrent_chats::measure(settings, lengths.chat_seconds()).await?;

@@ -1,5 +1,5 @@
-//! Devices that come and go while calls are measured: each connects, registers its tools, and leaves. They are
-//! further devices, not those that are called, so that a call that fails is never the harness's doing.
+//! Devices that connect, register their tools and disconnect while calls are measured. They are additional
+//! devices, not those that are called, so that the harness never causes a failed call.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,12 +14,12 @@ use crate::device::{BenchDevice, BenchDeviceIdentity};
 use crate::error::Result;
 use crate::gateway::{BenchGateway, SOURCES_PER_TOKEN};
 
-/// How many different devices there are; each comes again when all have had their turn.
+/// Number of different devices, which are used in turn.
 const DEVICES: usize = 64;
-/// How long one stays.
+/// Duration of a connection.
 const CONNECTED_FOR: Duration = Duration::from_millis(50);
 
-/// The coming and going.
+/// Devices that connect and disconnect.
 #[derive(Debug)]
 pub(crate) struct DeviceChurn {
     authority: String,
@@ -30,7 +30,7 @@ pub(crate) struct DeviceChurn {
 }
 
 impl DeviceChurn {
-    /// `per_s` devices a second come to `gateway`, each with the tools of `frame`.
+    /// Creates `per_s` devices per second at `gateway`, each with the tools of `frame`.
     pub(crate) async fn new(gateway: &BenchGateway, per_s: f64, frame: Utf8Bytes) -> Result<Self> {
         let tokens = gateway.create_device_tokens(DEVICES).await?;
         let identities = (0..DEVICES)
@@ -43,7 +43,7 @@ impl DeviceChurn {
         Ok(Self { authority, identities, per_s, frame, tally: Arc::default() })
     }
 
-    /// Lets them come until `until`, and waits until the last has left.
+    /// Runs until `until`, and waits until the last device has disconnected.
     pub(crate) async fn run(&self, until: Instant) {
         let mut ticks = interval(Duration::from_secs_f64(1.0 / self.per_s.max(0.001)));
         ticks.set_missed_tick_behavior(MissedTickBehavior::Burst);
@@ -73,7 +73,7 @@ impl DeviceChurn {
         while present.join_next().await.is_some() {}
     }
 
-    /// Time from connecting to registered, and what went wrong.
+    /// Returns the times from connecting to registered, and the errors.
     pub(crate) fn take_tally(&self) -> CallTally {
         std::mem::take(&mut *self.tally.lock())
     }

@@ -1,4 +1,4 @@
-//! Who is on stage: devices and callers on a gateway, pairs of sockets on a relay.
+//! Opens connections: devices and callers on a gateway, pairs of sockets on a relay.
 
 use std::sync::Arc;
 
@@ -14,19 +14,20 @@ use crate::relay::RelayProcess;
 use crate::socket;
 use crate::tool_specs::{APP_TOOLS, app_frame};
 
-/// How many sockets are opened at the same moment.
+/// Number of sockets that are opened at the same time.
 const OPEN_CONCURRENCY: usize = 16;
 
-/// Devices that run in this process; each says at its end why it ended.
+/// Devices that run in this process. Each returns the reason why it ended.
 pub(crate) type DeviceTasks = JoinSet<String>;
 
-/// The full name of a tool of the device that has this slug: each of the five in turn, by the device's number.
+/// Returns the full name of a tool of the device with this slug: one of the five in turn, by the device's
+/// number.
 pub(crate) fn full_name(source: &str, number: usize) -> String {
     let tool = APP_TOOLS.iter().cycle().nth(number % APP_TOOLS.len()).copied().unwrap_or_default();
     format!("{source}__{tool}")
 }
 
-/// Joins `count` devices to the gateway and lets them answer; gives the full name of a tool of each.
+/// Connects `count` devices to the gateway and lets them answer. Returns the full name of a tool of each.
 pub(crate) async fn join_devices(
     gateway: &BenchGateway,
     name: &str,
@@ -63,7 +64,7 @@ pub(crate) async fn open_callers(
     stream::iter(opening).buffered(OPEN_CONCURRENCY).try_collect().await
 }
 
-/// Opens `count` callers on the relay, each with a device of its own.
+/// Opens `count` callers on the relay, each with its own device.
 pub(crate) async fn open_pairs(
     relay: &RelayProcess,
     count: usize,

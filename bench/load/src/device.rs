@@ -1,6 +1,6 @@
-//! A device: joins a gateway, registers its tools, and gives back what it is sent. The answering loop is the
-//! measured part's counterpart, so it reads as little of a frame as it can and writes once for all frames that
-//! had arrived.
+//! A device: connects to a gateway, registers its tools, and returns the text that it gets. The answering
+//! loop runs while the gateway is measured, so it reads as little of a frame as possible and writes once for
+//! all frames that have arrived.
 
 use std::time::Duration;
 
@@ -16,20 +16,20 @@ use crate::socket::{self, BenchSocket};
 
 const ANSWER_LIMIT: Duration = Duration::from_secs(60);
 
-/// Who a device is.
+/// Identity of a device.
 #[derive(Debug, Clone)]
 pub(crate) struct BenchDeviceIdentity {
-    /// Its token.
+    /// Token of the device.
     pub(crate) token: String,
-    /// Its id, which is its name too.
+    /// Id and name of the device.
     pub(crate) id: String,
 }
 
-/// A joined device.
+/// A connected device.
 #[derive(Debug)]
 pub(crate) struct BenchDevice {
     socket: BenchSocket,
-    /// The slug it was given.
+    /// Slug of the device.
     pub(crate) source: String,
 }
 
@@ -56,7 +56,7 @@ impl BenchDevice {
         }
     }
 
-    /// Sends a registration and waits until all of its tools stand.
+    /// Sends a registration and waits until all its tools are registered.
     pub(crate) async fn register(&mut self, frame: Utf8Bytes) -> Result<ToolsRegistered> {
         let answer = send_and_wait(&mut self.socket, frame, "tools_registered").await?;
         let answer: ToolsRegistered = serde_json::from_str(&answer).context("reading `tools_registered`")?;
@@ -77,17 +77,17 @@ impl BenchDevice {
         Ok(device)
     }
 
-    /// Answers requests until the connection ends; says why it did.
+    /// Answers requests until the connection ends. Returns the reason.
     pub(crate) async fn serve(self) -> String {
         echo_frames(self.socket).await
     }
 
-    /// Its connection, for whoever answers in another way.
+    /// Returns the connection, for other ways of answering.
     pub(crate) fn into_socket(self) -> BenchSocket {
         self.socket
     }
 
-    /// Leaves.
+    /// Disconnects.
     pub(crate) async fn leave(mut self) -> Result<()> {
         with_timeout(ANSWER_LIMIT, "closing a device's socket", async {
             self.socket.close(None).await.context("closing a device's socket")
@@ -96,7 +96,7 @@ impl BenchDevice {
     }
 }
 
-/// Sends a frame and waits for the one of type `wanted`; an `error` ends the wait.
+/// Sends a frame and waits for one of type `wanted`; an `error` ends the wait.
 async fn send_and_wait(socket: &mut BenchSocket, frame: Utf8Bytes, wanted: &str) -> Result<Utf8Bytes> {
     let what = "waiting for the gateway's answer to a device";
     with_timeout(ANSWER_LIMIT, what, async {
@@ -116,7 +116,7 @@ async fn send_and_wait(socket: &mut BenchSocket, frame: Utf8Bytes, wanted: &str)
     .await
 }
 
-/// What of a frame a device must know. On the relay it sees `call_tool` as the caller wrote it.
+/// The fields of a frame that a device needs. On the relay, it gets `call_tool` as sent by the caller.
 #[derive(Deserialize)]
 struct DeviceRequestFrame<'a> {
     #[serde(rename = "type")]
@@ -132,7 +132,7 @@ struct EchoArgs<'a> {
     text: &'a str,
 }
 
-/// The answer to a frame, where it wants one.
+/// Returns the answer to a frame, if it needs one.
 fn answer_frame(text: &str) -> Option<String> {
     let request = serde_json::from_str::<DeviceRequestFrame<'_>>(text).ok()?;
     if !matches!(request.kind, "tool_call_request" | "call_tool") {
@@ -142,7 +142,7 @@ fn answer_frame(text: &str) -> Option<String> {
     Some(format!(r#"{{"type":"tool_result","id":"{id}","output":"{output}","success":true}}"#))
 }
 
-/// Gives back what arrives, until the connection ends.
+/// Answers frames until the connection ends.
 pub(crate) async fn echo_frames(mut socket: BenchSocket) -> String {
     loop {
         let mut arrived = match socket.next().await {

@@ -1,6 +1,6 @@
-//! Devices held in processes of the harness's own, because one process may not have enough open files for ten
-//! thousand sockets. The parent says in one line what to hold; the child holds it, says what it has when asked,
-//! and ends when its standard input does.
+//! Devices in separate processes of the harness, because one process may not have enough open files for ten
+//! thousand sockets. The parent sends one line with the devices; the child connects them, reports their
+//! number on request, and ends with its standard input.
 
 use std::time::Duration;
 
@@ -17,18 +17,18 @@ use crate::output::print_line;
 use crate::process::{ChildProcess, ChildProgram};
 use crate::tool_specs::app_frame;
 
-/// Most sockets of one process.
+/// Maximum number of sockets of one process.
 const SOCKETS_PER_PROCESS: usize = 4000;
-/// How many connect at the same moment, in one process.
+/// Number of parallel connection attempts in one process.
 const CONNECT_CONCURRENCY: usize = 32;
 const CONNECT_LIMIT: Duration = Duration::from_secs(300);
 const STATE_LIMIT: Duration = Duration::from_secs(30);
 
-/// What one process holds.
+/// The devices of one process.
 #[derive(Debug, Serialize, Deserialize)]
 struct HoldRequest {
     authority: String,
-    /// The devices' numbers start here.
+    /// Number of the first device.
     first: usize,
     count: usize,
     /// The token of device `n` is at `n / SOURCES_PER_TOKEN - first / SOURCES_PER_TOKEN`.
@@ -36,7 +36,7 @@ struct HoldRequest {
     distinct: bool,
 }
 
-/// What a process says.
+/// Message of a process.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 enum HolderEvent {
@@ -49,27 +49,27 @@ enum HolderEvent {
 #[derive(Debug)]
 pub(crate) struct DeviceProcesses {
     processes: Vec<ChildProcess>,
-    /// The slugs, by the devices' numbers.
+    /// Slugs by the devices' numbers.
     pub(crate) sources: Vec<String>,
-    // Kept for as long as the processes write there.
+    // Kept while the processes write there.
     logs: TempDir,
 }
 
-/// How many are still there, and why the others went.
+/// Number of connected devices, and reasons why the others disconnected.
 #[derive(Debug, Default)]
 pub(crate) struct HeldDevices {
-    /// Still connected.
+    /// Number of connected devices.
     pub(crate) held: usize,
-    /// One reason for each process that lost some.
+    /// One reason for each process with lost devices.
     pub(crate) reasons: Vec<String>,
 }
 
-/// How many processes hold that many devices.
+/// Returns the number of processes for this number of devices.
 pub(crate) fn process_count(devices: usize) -> usize {
     devices.div_ceil(SOCKETS_PER_PROCESS).max(1)
 }
 
-/// Splits `total` evenly into at most `parts`, on borders between tokens; gives first and count.
+/// Splits `total` evenly into at most `parts`, at boundaries between tokens. Returns start and count of each.
 fn split_evenly(total: usize, parts: usize) -> Vec<(usize, usize)> {
     let tokens_each = total.div_ceil(SOURCES_PER_TOKEN).div_ceil(parts.max(1)).max(1);
     let each = tokens_each * SOURCES_PER_TOKEN;
@@ -113,7 +113,7 @@ impl DeviceProcesses {
         Ok(held)
     }
 
-    /// Asks how many are still there.
+    /// Queries the number of connected devices.
     pub(crate) async fn query_held(&mut self) -> Result<HeldDevices> {
         let mut total = HeldDevices::default();
         for process in &mut self.processes {
@@ -129,7 +129,7 @@ impl DeviceProcesses {
         Ok(total)
     }
 
-    /// Lets go of all.
+    /// Disconnects all devices.
     pub(crate) async fn release_all(self) -> Result<()> {
         for process in self.processes {
             process.kill().await?;
@@ -138,7 +138,7 @@ impl DeviceProcesses {
     }
 }
 
-/// Runs the child: holds what it is told to until standard input ends.
+/// Runs the child process: holds its devices until standard input ends.
 pub(crate) async fn run_device_process() -> Result<()> {
     let mut lines = crate::input_lines::input_lines();
     let Some(line) = lines.recv().await else { return Ok(()) };

@@ -1,38 +1,38 @@
-//! What can go wrong in the harness itself. Calls that fail are not errors here: they are counted.
+//! Errors of the harness itself. Failed calls are not errors here: they are counted.
 
 use std::future::Future;
 use std::time::Duration;
 
 use tokio_tungstenite::tungstenite;
 
-/// Why a run was given up.
+/// Reason why a run was aborted.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum LoadBenchError {
-    /// The operating system refused something.
+    /// The operating system reported an error.
     #[error("{what}: {source}")]
     Io {
-        /// What was being done.
+        /// The operation.
         what: String,
-        /// What it said.
+        /// The error.
         source: std::io::Error,
     },
     /// A WebSocket could not be opened, or broke.
     #[error("{what}: {source}")]
     Socket {
-        /// What was being done.
+        /// The operation.
         what: String,
-        /// What it said.
+        /// The error.
         source: Box<tungstenite::Error>,
     },
-    /// Something took longer than it may.
+    /// An operation timed out.
     #[error("{what}: not done within {} s", limit.as_secs_f64())]
     TimedOut {
-        /// What was being done.
+        /// The operation.
         what: String,
-        /// How long it was waited for.
+        /// The timeout.
         limit: Duration,
     },
-    /// An answer that makes no sense, or a wish that can't be met.
+    /// An invalid answer, or invalid options.
     #[error("{0}")]
     Unexpected(String),
 }
@@ -40,14 +40,14 @@ pub(crate) enum LoadBenchError {
 /// A result of the harness.
 pub(crate) type Result<T> = std::result::Result<T, LoadBenchError>;
 
-/// Shorthand for [`Failure::Unexpected`].
+/// Creates a [`LoadBenchError::Unexpected`].
 pub(crate) fn unexpected<T>(what: impl Into<String>) -> Result<T> {
     Err(LoadBenchError::Unexpected(what.into()))
 }
 
-/// Says what was being done when a lower layer failed.
+/// Adds the operation to an error of a lower layer.
 pub(crate) trait ErrorContext<T> {
-    /// Adds it.
+    /// Adds the operation.
     fn context(self, what: impl Into<String>) -> Result<T>;
 }
 
@@ -69,7 +69,7 @@ impl<T> ErrorContext<T> for serde_json::Result<T> {
     }
 }
 
-/// Waits for something, but not for ever.
+/// Waits for a future with a timeout.
 pub(crate) async fn with_timeout<T>(
     limit: Duration,
     what: &str,

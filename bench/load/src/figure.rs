@@ -1,4 +1,4 @@
-//! A figure: the measured value, the value it is compared with, and the goal that it reaches or misses.
+//! A figure: the measured value, the value it is compared with, and the goal.
 
 use std::fmt::Write as _;
 
@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::output::format_bytes;
 
-/// How a number is written.
+/// Unit of a number.
 #[derive(Debug, Clone, Copy, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum FigureUnit {
@@ -14,7 +14,7 @@ pub(crate) enum FigureUnit {
     Micros,
     /// Milliseconds.
     Millis,
-    /// Calls a second.
+    /// Calls per second.
     PerSecond,
     /// Bytes.
     Bytes,
@@ -38,41 +38,41 @@ impl FigureUnit {
     }
 }
 
-/// What must hold of a row.
+/// Goal of a row.
 #[derive(Debug, Clone, Copy, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum FigureGoal {
-    /// The measured value.
+    /// Maximum of the measured value.
     AtMost(f64),
-    /// The measured value.
+    /// Minimum of the measured value.
     AtLeast(f64),
-    /// The ratio to the other side.
+    /// Maximum of the ratio to the other side.
     RatioAtMost(f64),
-    /// The ratio to the other side.
+    /// Minimum of the ratio to the other side.
     RatioAtLeast(f64),
 }
 
 /// One figure.
 #[derive(Debug, Serialize)]
 pub(crate) struct FigureRow {
-    /// What was measured, under which load.
+    /// Description of the measurement and its load.
     pub(crate) what: String,
     pub(crate) measured: f64,
     pub(crate) unit: FigureUnit,
-    /// The relay's value, or that of the gateway with ten devices.
+    /// Value of the relay, or of the gateway with ten devices.
     pub(crate) beside: Option<f64>,
     /// Measured ÷ beside.
     pub(crate) ratio: Option<f64>,
-    /// None: reported only.
+    /// Empty if the figure is only reported.
     pub(crate) goals: Vec<FigureGoal>,
     pub(crate) reached: bool,
-    /// Whether the run behind it had calls and no errors.
+    /// True if the run had calls and no errors.
     pub(crate) sound: bool,
     pub(crate) verdict: String,
 }
 
 impl FigureRow {
-    /// A figure that is reported only.
+    /// Creates a figure without goals.
     pub(crate) fn new(what: &str, measured: f64, unit: FigureUnit) -> Self {
         Self {
             what: what.to_owned(),
@@ -87,13 +87,13 @@ impl FigureRow {
         }
     }
 
-    /// Sets what it is compared with.
+    /// Sets the value that it is compared with.
     pub(crate) fn beside(mut self, value: f64, ratio: f64) -> Self {
         (self.beside, self.ratio) = (Some(value), Some(ratio));
         self
     }
 
-    /// Judges the row; goals come after everything that they judge.
+    /// Sets the goals. Must be called after the values are set.
     pub(crate) fn goals(mut self, goals: &[FigureGoal]) -> Self {
         self.goals = goals.to_vec();
         let misses: Vec<_> = goals.iter().filter_map(|goal| self.miss(*goal)).collect();
@@ -103,7 +103,7 @@ impl FigureRow {
         self
     }
 
-    /// Says that the run behind it can't be believed.
+    /// Marks the figure as unreliable if `sound` is false.
     pub(crate) fn sound(mut self, sound: bool) -> Self {
         self.sound = sound;
         if !sound {
@@ -113,7 +113,7 @@ impl FigureRow {
         self
     }
 
-    /// By how much a goal is missed.
+    /// Returns by how much a goal is missed.
     fn miss(&self, goal: FigureGoal) -> Option<String> {
         let ratio = self.ratio.unwrap_or(0.0);
         let (value, limit, at_most, name) = match goal {
@@ -138,7 +138,7 @@ impl FigureRow {
     }
 }
 
-/// Rows as text, and how many goals they reach. `beside` is what the column of what is beside is called.
+/// Formats rows as text with the number of goals reached. `beside` is the title of the comparison column.
 pub(crate) fn format_rows(rows: &[FigureRow], beside: &str) -> String {
     let head = ["what", "measured", beside, "ratio", "goal", ""].map(str::to_owned);
     let body = rows.iter().map(|row| {

@@ -1,4 +1,4 @@
-//! A gateway process of our own, in a data folder of its own, and what is asked of it over REST.
+//! A gateway process in a temporary data folder, and its REST requests.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -13,25 +13,25 @@ use crate::error::{ErrorContext, Result, unexpected};
 use crate::http::request;
 use crate::process::{ChildProcess, ChildProgram};
 
-/// How many sources one token may hold, by the gateway's default.
+/// Default number of sources per token.
 pub(crate) const SOURCES_PER_TOKEN: usize = 8;
 
 const READY_LIMIT: Duration = Duration::from_secs(30);
 const TOKENS_AT_ONCE: usize = 8;
 
-/// How gateways are started.
+/// Options for starting gateways.
 #[derive(Debug, Clone)]
 pub(crate) struct GatewayLaunchOptions {
-    /// The executable.
+    /// Path of the executable.
     pub(crate) path: PathBuf,
-    /// Runtime workers; the gateway's own rule where absent.
+    /// Runtime workers; the gateway's default if absent.
     pub(crate) workers: Option<usize>,
-    /// How many files it will hold open.
+    /// Number of files that it may open.
     pub(crate) open_files: u64,
 }
 
 impl GatewayLaunchOptions {
-    /// The gateway at `path`, or the one built beside this harness.
+    /// Uses the gateway at `path`, or the one built next to this harness.
     pub(crate) fn new(path: Option<&Path>, workers: Option<usize>) -> Result<Self> {
         let name = format!("toolway{}", std::env::consts::EXE_SUFFIX);
         let beside = std::env::current_exe().ok().and_then(|own| Some(own.parent()?.join(&name)));
@@ -50,21 +50,21 @@ impl GatewayLaunchOptions {
         }
     }
 
-    /// The same, for a gateway that holds many connections.
+    /// Adapts the options for a gateway with many connections.
     pub(crate) fn with_connections(&self, connections: usize) -> Self {
         let open_files = u64::try_from(connections).unwrap_or(u64::MAX).saturating_add(1000);
         Self { open_files: open_files.max(self.open_files), ..self.clone() }
     }
 }
 
-/// What a process says when it answers.
+/// Message of a process when it is ready.
 #[derive(Debug, Deserialize)]
 struct ReadyEvent {
     event: String,
     url: String,
 }
 
-/// Waits until a process says that it answers; gives its `host:port`.
+/// Waits until a process is ready. Returns its `host:port`.
 pub(crate) async fn wait_for_authority(process: &mut ChildProcess) -> Result<String> {
     let ready: ReadyEvent = process.next_event(READY_LIMIT).await?;
     match (ready.event.as_str(), ready.url.strip_prefix("http://")) {
@@ -73,14 +73,14 @@ pub(crate) async fn wait_for_authority(process: &mut ChildProcess) -> Result<Str
     }
 }
 
-/// A running gateway. Its folder goes with it.
+/// A running gateway. Its folder is removed when it is dropped.
 #[derive(Debug)]
 pub(crate) struct BenchGateway {
     /// `host:port`.
     pub(crate) authority: String,
     /// The owner's token.
     pub(crate) owner_token: String,
-    /// From starting the process to the first answer on `/health`.
+    /// Time from starting the process to the first response on `/health`.
     pub(crate) start_duration: Duration,
     // The process is dropped, and so killed, before its folder is removed.
     process: ChildProcess,
@@ -88,12 +88,12 @@ pub(crate) struct BenchGateway {
 }
 
 impl BenchGateway {
-    /// Starts one on a new data folder.
+    /// Starts a gateway with a new data folder.
     pub(crate) async fn start(settings: &GatewayLaunchOptions) -> Result<Self> {
         Self::start_in(settings, create_data_folder()?).await
     }
 
-    /// Starts one on a data folder that may have been used before.
+    /// Starts a gateway with a data folder that may have been used before.
     pub(crate) async fn start_in(settings: &GatewayLaunchOptions, folder: TempDir) -> Result<Self> {
         let data = folder.path().join("data");
         let args = ["serve", "--listen", "127.0.0.1:0", "--no-local-device", "--json", "--data-dir"];
@@ -130,12 +130,12 @@ impl BenchGateway {
         })
     }
 
-    /// Its process id.
+    /// Returns the process id.
     pub(crate) fn pid(&self) -> u32 {
         self.process.pid()
     }
 
-    /// How many runtime workers it has, where it says so in `/api/status`.
+    /// Returns the number of runtime workers, if `/api/status` contains it.
     pub(crate) async fn workers(&self) -> Option<usize> {
         #[derive(Deserialize)]
         struct ReportedStatus {
@@ -146,8 +146,8 @@ impl BenchGateway {
         serde_json::from_str::<ReportedStatus>(&body).ok()?.workers
     }
 
-    /// Makes tokens of the role `device`, enough for that many sources. The token of source `n` is at
-    /// `n / SOURCES_PER_TOKEN`.
+    /// Creates tokens with the role `device`, enough for this number of sources. The token of source `n` is
+    /// at `n / SOURCES_PER_TOKEN`.
     pub(crate) async fn create_device_tokens(&self, sources: usize) -> Result<Vec<String>> {
         let count = sources.div_ceil(SOURCES_PER_TOKEN);
         let making = (0..count)
@@ -155,7 +155,7 @@ impl BenchGateway {
         stream::iter(making).buffered(TOKENS_AT_ONCE).try_collect().await
     }
 
-    /// Makes a token of this role.
+    /// Creates a token with this role.
     pub(crate) async fn create_token(&self, role: &str, label: &str) -> Result<String> {
         #[derive(Deserialize)]
         struct CreatedToken {
@@ -172,19 +172,19 @@ impl BenchGateway {
             .token)
     }
 
-    /// Ends it at once; its folder is removed.
+    /// Kills the gateway and removes its folder.
     pub(crate) async fn kill(self) -> Result<()> {
         self.process.kill().await
     }
 
-    /// Ends it as its owner would; gives its folder back.
+    /// Terminates the gateway and returns its folder.
     pub(crate) async fn terminate(self) -> Result<TempDir> {
         self.process.terminate().await?;
         Ok(self.folder)
     }
 }
 
-/// A new folder for one gateway, or for logs.
+/// Creates a temporary folder for a gateway or for logs.
 pub(crate) fn create_data_folder() -> Result<TempDir> {
     tempfile::Builder::new().prefix("toolway-load-").tempdir().context("making a folder")
 }

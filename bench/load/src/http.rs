@@ -1,5 +1,5 @@
-//! The few HTTP requests the harness makes, one connection each. Small enough that an HTTP client would be
-//! the larger part of the harness.
+//! A minimal HTTP client for the few requests of the harness, with one connection each. A full client would
+//! be larger than the rest of the harness.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::error::{ErrorContext, Result, unexpected, with_timeout};
 
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// Makes a request of `authority` (`host:port`); gives status and body.
+/// Sends a request to `authority` (`host:port`). Returns status and body.
 pub(crate) async fn request(
     authority: &str,
     method: &str,
@@ -42,7 +42,7 @@ pub(crate) async fn request(
     }
 }
 
-/// Splits an answer that came with a length or up to the end; chunked ones are not understood.
+/// Splits a response with a length or one that extends to the end; chunked ones are not supported.
 fn parse(answer: &str) -> Option<(u16, String)> {
     let (head, body) = answer.split_once("\r\n\r\n")?;
     let status = head.strip_prefix("HTTP/1.1 ")?.get(..3)?.parse().ok()?;

@@ -1,6 +1,6 @@
-//! Many devices held: what one costs in memory, and whether a call to any of them is slower for there being so
-//! many. Beside the gateway that holds them all stands a second one that holds ten; calls alternate between the
-//! two. Devices live in processes of their own, as many for the ten as for the many.
+//! Many idle devices: the memory of each, and the latency of a call to one of many. A second gateway holds
+//! only ten devices; calls alternate between the two. The devices run in separate processes, as many for the
+//! ten as for the many.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,59 +21,59 @@ use crate::stats::{ratio, rounded};
 use crate::target_measurement::TargetMeasurement;
 use crate::tool_specs::APP_TOOLS;
 
-/// How many devices the second gateway holds.
+/// Number of devices of the second gateway.
 const SMALL_DEVICE_COUNT: usize = 10;
-/// What a call carries.
+/// Payload of a call in bytes.
 const PAYLOAD: usize = 64;
 const WARM_UP: Duration = Duration::from_millis(300);
 
-/// What to hold.
+/// Options of the measurement.
 #[derive(Debug, Clone)]
 pub(crate) struct IdlePlan {
     /// The gateway.
     pub(crate) gateway: GatewayLaunchOptions,
-    /// How many devices, with five tools each.
+    /// Number of devices, with five tools each.
     pub(crate) devices: usize,
-    /// How long calls to random devices are measured, at each gateway.
+    /// Duration of calls to random devices at each gateway, in seconds.
     pub(crate) seconds: f64,
-    /// Whether no two devices offer the same specs.
+    /// True to give each device different specs.
     pub(crate) distinct_specs: bool,
 }
 
-/// What came of it.
+/// Results of the measurement.
 #[derive(Debug, Serialize)]
 pub(crate) struct IdleReport {
     pub(crate) devices: usize,
-    /// Still connected at the end.
+    /// Number of devices that were still connected at the end.
     pub(crate) held: usize,
     pub(crate) tools_per_device: usize,
     pub(crate) distinct_specs: bool,
-    /// From the first connection to the last registration.
+    /// Time from the first connection to the last registration.
     pub(crate) connect_seconds: f64,
     pub(crate) rss_before_bytes: u64,
-    /// With all devices connected and silent.
+    /// Memory with all devices connected and idle.
     pub(crate) rss_after_bytes: u64,
     pub(crate) bytes_per_device: f64,
-    /// False where memory still moved when it was read.
+    /// False if memory still changed when it was read.
     pub(crate) rss_settled: bool,
-    /// At the end, after the calls.
+    /// Memory at the end, after the calls.
     pub(crate) gateway_rss_bytes: u64,
     pub(crate) gateway_peak_rss_bytes: u64,
     pub(crate) calls: usize,
     pub(crate) errors: u64,
     pub(crate) p50_us: f64,
     pub(crate) p99_us: f64,
-    /// The same of the gateway that holds ten.
+    /// Latency at the gateway with ten devices.
     pub(crate) p50_at_10_us: f64,
     pub(crate) p99_at_10_us: f64,
     pub(crate) p50_ratio: f64,
     pub(crate) seconds: f64,
-    /// Processes that held the devices.
+    /// Number of processes with devices.
     pub(crate) processes: usize,
     pub(crate) error_kinds: BTreeMap<String, u64>,
 }
 
-/// Holds, measures, lets go.
+/// Runs the measurement.
 pub(crate) async fn measure(plan: &IdlePlan) -> Result<IdleReport> {
     if plan.devices == 0 {
         return unexpected("nothing to hold: devices must be more than zero");
@@ -140,7 +140,7 @@ pub(crate) async fn measure(plan: &IdlePlan) -> Result<IdleReport> {
     })
 }
 
-/// Has a gateway do once all that it will do, so that what it grows by later is what devices cost.
+/// Makes a gateway do everything once, so that later growth is the cost of devices.
 async fn warm_up(gateway: &BenchGateway, devices: &mut DeviceTasks) -> Result<()> {
     let names = join_devices(gateway, "warm", 1, false, devices).await?;
     let calls = Arc::new(CallTemplate::new(&names, PAYLOAD));
@@ -153,7 +153,7 @@ async fn warm_up(gateway: &BenchGateway, devices: &mut DeviceTasks) -> Result<()
     }
 }
 
-/// One caller, of random devices among those held.
+/// Creates a caller for random devices.
 async fn random_caller(gateway: &BenchGateway, held: &DeviceProcesses) -> Result<TargetMeasurement> {
     let names: Vec<_> =
         held.sources.iter().enumerate().map(|(number, source)| full_name(source, number)).collect();

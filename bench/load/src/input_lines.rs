@@ -2,8 +2,8 @@
 
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
-/// The lines of standard input; the end of them says that the parent has ended, whatever way. A thread of its own
-/// reads them, which nothing waits for when this process ends.
+/// Returns the lines of standard input; the end means that the parent has ended in any way. A separate thread
+/// reads them, and does not delay the end of this process.
 pub(crate) fn input_lines() -> UnboundedReceiver<String> {
     let (sender, receiver) = unbounded_channel();
     std::thread::spawn(move || {

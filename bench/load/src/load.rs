@@ -1,4 +1,5 @@
-//! The main measurement: devices and callers on a gateway and, in the same run, as many callers on the bare relay.
+//! The main measurement: devices and callers on a gateway and, in the same run, as many callers on the bare
+//! relay.
 
 use std::collections::BTreeMap;
 use std::num::NonZero;
@@ -19,33 +20,33 @@ use crate::stats::{ratio, rounded};
 use crate::target_measurement::{TargetMeasurement, TargetMetrics};
 use crate::tool_specs::app_frame;
 
-/// Sockets of the harness that are neither devices nor callers: churn, children, `/proc`.
+/// Sockets of the harness other than devices and callers: churn, children, `/proc`.
 const OTHER_FILES: usize = 200;
 
-/// What to measure.
+/// Options of the measurement.
 #[derive(Debug, Clone)]
 pub(crate) struct LoadPlan {
-    /// The gateway; absent to measure the relay against itself, which shows how far the figures can be trusted.
+    /// The gateway; absent to compare the relay with itself, which shows the random deviation.
     pub(crate) gateway: Option<GatewayLaunchOptions>,
-    /// Runtime workers of the relay where the gateway does not say how many it has.
+    /// Runtime workers of the relay if the gateway does not report its own.
     pub(crate) workers: Option<usize>,
-    /// How many devices, with five tools each.
+    /// Number of devices, with five tools each.
     pub(crate) devices: usize,
-    /// How many callers.
+    /// Number of callers.
     pub(crate) callers: usize,
-    /// How long each side is measured.
+    /// Duration of the measurement of each side, in seconds.
     pub(crate) seconds: f64,
-    /// Calls a second, all callers together; as fast as they are answered where absent.
+    /// Calls per second of all callers; as fast as they are answered if absent.
     pub(crate) rate: Option<f64>,
-    /// Bytes of text that go to the device and back.
+    /// Bytes of text to the device and back.
     pub(crate) payload: usize,
-    /// How many further devices come and go in a second.
+    /// Number of further devices per second that connect and disconnect.
     pub(crate) churn: Option<f64>,
-    /// Whether no two devices offer the same specs.
+    /// True to give each device different specs.
     pub(crate) distinct_specs: bool,
 }
 
-/// What came of it. Ratios are gateway ÷ relay over all slices; a range is of the rounds of slices one by one.
+/// Results. Ratios are gateway ÷ relay over all slices; ranges are over the rounds of slices.
 #[derive(Debug, Serialize)]
 pub(crate) struct LoadReport {
     pub(crate) calls: usize,
@@ -70,7 +71,7 @@ pub(crate) struct LoadReport {
     pub(crate) cpu_ratio_range: [f64; 2],
     pub(crate) gateway_cpu_us_per_call: f64,
     pub(crate) relay_cpu_us_per_call: f64,
-    /// Devices and callers while it was the gateway's turn; they share one thread.
+    /// CPU time of devices and callers during the gateway's slices; they share one thread.
     pub(crate) harness_cpu_us_per_call: f64,
     pub(crate) gateway_rss_bytes: u64,
     pub(crate) gateway_peak_rss_bytes: u64,
@@ -82,31 +83,31 @@ pub(crate) struct LoadReport {
     pub(crate) payload_bytes: usize,
     pub(crate) distinct_specs: bool,
     pub(crate) churn_per_s: Option<f64>,
-    /// How many devices came and went, and how long from connecting to registered.
+    /// Number of devices that connected and disconnected, and their registration times.
     pub(crate) reconnects: usize,
     pub(crate) reconnect_p50_us: f64,
     pub(crate) reconnect_p99_us: f64,
-    /// Runtime workers of the relay, and why so many.
+    /// Runtime workers of the relay, and the source of this number.
     pub(crate) workers: usize,
     pub(crate) workers_from: WorkerCountSource,
     pub(crate) error_kinds: BTreeMap<String, u64>,
     pub(crate) relay_error_kinds: BTreeMap<String, u64>,
 }
 
-/// Who said how many runtime workers the relay is to have, so that it has as many as the gateway.
+/// Source of the relay's number of runtime workers, which should be that of the gateway.
 #[derive(Debug, Clone, Copy, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum WorkerCountSource {
-    /// The gateway, in its status.
+    /// The gateway's status.
     Gateway,
-    /// Whoever started the harness; the gateway was told the same.
+    /// The command line; the gateway got the same number.
     Argument,
-    /// Nobody: half the processors, which is the gateway's default.
+    /// The gateway's default: half of the processors.
     Default,
 }
 
 impl WorkerCountSource {
-    /// For people.
+    /// Returns a description for people.
     pub(crate) fn description(self) -> &'static str {
         match self {
             Self::Gateway => "as the gateway has",
@@ -116,7 +117,7 @@ impl WorkerCountSource {
     }
 }
 
-/// What is measured against the relay.
+/// The target that is compared with the relay.
 enum LoadTarget {
     Gateway(BenchGateway),
     Relay(RelayProcess),
@@ -194,12 +195,12 @@ impl LoadTarget {
     }
 }
 
-/// What the gateway takes where nobody says: half the processors, at least one.
+/// Returns the gateway's default: half of the processors, at least one.
 pub(crate) fn default_workers() -> usize {
     (std::thread::available_parallelism().map_or(1, NonZero::get) / 2).max(1)
 }
 
-/// Measures.
+/// Runs the measurement.
 pub(crate) async fn measure(plan: &LoadPlan) -> Result<LoadReport> {
     validate_plan(plan)?;
     let mut devices = DeviceTasks::new();

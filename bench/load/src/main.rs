@@ -1,8 +1,10 @@
-//! `toolway-load`: what a call through the gateway costs, beside a bare relay, in one run.
+//! `toolway-load`: measures the cost of a call through the gateway, compared with a bare relay in the same
+//! run.
 //!
-//! `load` is the main measurement, `idle`, `register`, `start`, `chat` and `mcp` the others, `figures` all of them. `stage` puts
-//! `device`s and `caller`s on a `gateway` or on the `relay`; `side` lets callers call and keeps count; `turns`
-//! alternates two sides. `held` keeps devices in processes of their own.
+//! `load` is the main measurement; `idle_devices`, `registration`, `startup`, `chat` and `mcp` are the others, and
+//! `suite` runs all of them. `connections` opens devices and callers on a gateway or on the relay,
+//! `target_measurement` makes calls and counts them, `rounds` alternates two targets, and `device_processes` holds
+//! devices in separate processes.
 
 mod args;
 mod caller;
@@ -77,14 +79,14 @@ fn main() -> ExitCode {
     }
 }
 
-/// Devices and callers share a thread: on two cores, the gateway or the relay then has one for itself, and a call
-/// is not slowed by the load's own threads waking each other.
+/// Devices and callers share a thread: on two cores, the gateway or the relay then has one for itself, and
+/// threads of the load generator do not slow down a call by waking each other.
 fn block_on_current_thread<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.context("starting the runtime")?.block_on(work)
 }
 
-/// Measures what was asked for and prints it; says whether it is to be believed.
+/// Runs the requested measurement and prints it. Returns true if the result is reliable.
 async fn run(args: &LoadBenchArgs) -> Result<bool> {
     let settings = || GatewayLaunchOptions::new(args.gateway.as_deref(), args.workers);
     let lengths = if args.quick { SuiteLengths::QUICK } else { SuiteLengths::FULL };
@@ -141,7 +143,7 @@ fn print_report(report: &impl BenchReport, args: &LoadBenchArgs) -> Result<bool>
     Ok(report.is_valid())
 }
 
-/// Waits until somebody wants us to stop; letting go of everything then ends the children.
+/// Waits for an interrupt; dropping everything then ends the children.
 async fn wait_for_interrupt() {
     #[cfg(unix)]
     if let Ok(mut terminate) = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
@@ -151,7 +153,7 @@ async fn wait_for_interrupt() {
         }
         return;
     }
-    // Where signals can't be had, nothing is to be waited for.
+    // Without signals there is nothing to wait for.
     if tokio::signal::ctrl_c().await.is_err() {
         std::future::pending::<()>().await;
     }

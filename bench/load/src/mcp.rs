@@ -1,5 +1,6 @@
-//! What the gateway adds to MCP: the same requests go to a bare `rmcp` server, through the gateway to that server and to
-//! a device, and, where one is given, through another proxy; in turns, in one run, from one generator.
+//! Measures the overhead of the gateway for MCP: the same requests go to a bare `rmcp` server, through the
+//! gateway to that server and to a device, and optionally through another proxy; in turns, in one run, from
+//! one load generator.
 
 mod answer_reader;
 mod connection;
@@ -27,23 +28,23 @@ use crate::suite_lengths::SuiteLengths;
 
 /// Calls in flight under load.
 const IN_FLIGHT: usize = 16;
-/// Sessions that do nothing.
+/// Idle sessions.
 const SESSIONS: usize = 1000;
-/// How long each side has in a round.
+/// Duration of each side in a round.
 const SLICE_LENGTH: Duration = Duration::from_secs(1);
 
-/// What to measure.
+/// Options of the measurement.
 #[derive(Debug, Clone)]
 pub(crate) struct McpPlan {
     /// The gateway.
     pub(crate) gateway: GatewayLaunchOptions,
-    /// The harness whose bare MCP server is used; this one where absent.
+    /// The harness whose bare MCP server is used; this one if absent.
     pub(crate) server: Option<PathBuf>,
-    /// The executable of `mcp-proxy`, where that is measured too.
+    /// Executable of `mcp-proxy`, if it is measured too.
     pub(crate) proxy: Option<PathBuf>,
 }
 
-/// Measures all of it.
+/// Runs all measurements.
 pub(crate) async fn measure(plan: &McpPlan, lengths: SuiteLengths) -> Result<McpReport> {
     let stage = McpTestbed::start(plan).await?;
     let rounds = lengths.mcp_rounds();
@@ -84,7 +85,7 @@ pub(crate) async fn measure(plan: &McpPlan, lengths: SuiteLengths) -> Result<Mcp
     ))
 }
 
-/// All who are compared by calls.
+/// Opens all targets of calls.
 async fn open_targets(stage: &McpTestbed, in_flight: usize) -> Result<Vec<McpTargetMeasurement>> {
     let era = ProtocolEra::Modern;
     let gateway = stage.gateway.pid();

@@ -8,15 +8,15 @@ use serde::Serialize;
 
 use crate::error::{ErrorContext, Result};
 
-/// A result: what a person reads, and whether it can be believed.
+/// A result: text for people, and its reliability.
 pub(crate) trait BenchReport: Serialize {
-    /// For people.
+    /// Formats the result for people.
     fn text(&self) -> String;
-    /// Whether calls were made and none failed.
+    /// Returns true if calls were made and none failed.
     fn is_valid(&self) -> bool;
 }
 
-/// Prints a result in the form that was asked for.
+/// Prints a result in the requested format.
 pub(crate) fn print(report: &impl BenchReport, json: bool) -> Result<()> {
     let text = if json {
         serde_json::to_string_pretty(report).context("writing the result")?
@@ -32,13 +32,13 @@ pub(crate) fn print_line(line: &str) -> Result<()> {
     writeln!(out, "{line}").and_then(|()| out.flush()).context("writing to standard output")
 }
 
-/// Says on standard error what is going on.
+/// Prints progress on standard error.
 pub(crate) fn log_progress(line: &str) {
-    // Where nobody can be told, the measuring goes on.
+    // If standard error is closed, the measurement continues.
     drop(writeln!(std::io::stderr().lock(), "{line}"));
 }
 
-/// Bytes as people read them.
+/// Formats a number of bytes for people.
 pub(crate) fn format_bytes(bytes: f64) -> String {
     match bytes {
         big if big >= 10e6 => format!("{:.1} MB", big / 1e6),
@@ -47,7 +47,7 @@ pub(crate) fn format_bytes(bytes: f64) -> String {
     }
 }
 
-/// Adds a line for each kind of error.
+/// Appends a line for each kind of error.
 pub(crate) fn append_errors(text: &mut String, whose: &str, kinds: &BTreeMap<String, u64>) {
     for (kind, count) in kinds {
         let _ = writeln!(text, "{whose} error, {count} ×: {kind}");

@@ -1,5 +1,5 @@
-//! Child processes: the gateway, the relay, and the harness's own helpers. Each says on its standard output, in
-//! JSON lines, when it is ready; each is killed when it is let go of.
+//! Child processes: the gateway, the relay, and the harness's helpers. Each reports on its standard output,
+//! in JSON lines, when it is ready. Each is killed when dropped.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -15,25 +15,25 @@ use crate::procfs::open_file_limit;
 const END_LIMIT: Duration = Duration::from_secs(20);
 const LOG_TAIL_LENGTH: usize = 2000;
 
-/// What to start.
+/// A program to start.
 #[derive(Debug, Clone)]
 pub(crate) struct ChildProgram {
-    /// What it is called in messages.
+    /// Name for messages.
     pub(crate) name: &'static str,
-    /// The executable.
+    /// Path of the executable.
     pub(crate) path: PathBuf,
-    /// Its arguments.
+    /// Arguments.
     pub(crate) args: Vec<String>,
-    /// Variables to set; all others that start with `TOOLWAY_` are taken away.
+    /// Environment variables to set; all others that start with `TOOLWAY_` are removed.
     pub(crate) env: Vec<(String, String)>,
-    /// Where its standard error goes.
+    /// Log file for its standard error.
     pub(crate) log: PathBuf,
-    /// How many files it will hold open.
+    /// Number of files that it may open.
     pub(crate) open_files: u64,
 }
 
 impl ChildProgram {
-    /// This harness itself, as one of its hidden subcommands.
+    /// Creates a program from this harness with a hidden subcommand.
     pub(crate) fn current_harness(
         name: &'static str,
         args: &[&str],
@@ -59,12 +59,12 @@ pub(crate) struct ChildProcess {
     child: Child,
     pid: u32,
     stdin: ChildStdin,
-    /// Absent once nothing more is expected of it.
+    /// Absent once its output is ignored.
     lines: Option<Lines<BufReader<ChildStdout>>>,
 }
 
 impl ChildProcess {
-    /// Starts it.
+    /// Starts the process.
     pub(crate) fn start(program: &ChildProgram) -> Result<Self> {
         let ChildProgram { name, path, args, env, log, open_files } = program;
         let what = format!("starting {name} ({})", path.display());
@@ -87,12 +87,12 @@ impl ChildProcess {
         }
     }
 
-    /// Its process id.
+    /// Returns the process id.
     pub(crate) fn pid(&self) -> u32 {
         self.pid
     }
 
-    /// Waits for the next line that has the form of `T`.
+    /// Waits for the next line of the form `T`.
     pub(crate) async fn next_event<T: DeserializeOwned>(&mut self, limit: Duration) -> Result<T> {
         let what = format!("waiting for {}", self.name);
         let next = async {
@@ -107,26 +107,26 @@ impl ChildProcess {
         with_timeout(limit, &what, next).await.map_err(|failure| self.with_log_tail(&failure))
     }
 
-    /// Reads on what it prints, so that it never has to wait for us, and looks at none of it.
+    /// Discards its output, so that it never blocks.
     pub(crate) fn ignore_output(&mut self) {
         if let Some(mut lines) = self.lines.take() {
             tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
         }
     }
 
-    /// Sends it a line.
+    /// Sends a line to its standard input.
     pub(crate) async fn send_line(&mut self, line: &str) -> Result<()> {
         let what = format!("telling {} what to do", self.name);
         self.stdin.write_all(format!("{line}\n").as_bytes()).await.context(&what)
     }
 
-    /// Ends it without asking.
+    /// Kills the process.
     pub(crate) async fn kill(mut self) -> Result<()> {
         let what = format!("ending {}", self.name);
         with_timeout(END_LIMIT, &what, async { self.child.kill().await.context(&what) }).await
     }
 
-    /// Asks it to end (SIGTERM) and waits until it has.
+    /// Terminates the process (SIGTERM) and waits for its end.
     pub(crate) async fn terminate(mut self) -> Result<()> {
         let what = format!("ending {}", self.name);
         let mut kill = Command::new("sh");
@@ -136,7 +136,7 @@ impl ChildProcess {
         Ok(())
     }
 
-    /// A failure together with the last that the process had to say.
+    /// Adds the end of the process's log to a failure.
     pub(crate) fn with_log_tail(&self, failure: &LoadBenchError) -> LoadBenchError {
         let log = std::fs::read(&self.log).unwrap_or_default();
         let tail = log.get(log.len().saturating_sub(LOG_TAIL_LENGTH)..).unwrap_or_default();
@@ -147,8 +147,8 @@ impl ChildProcess {
     }
 }
 
-/// The command for `path`, with the limit of open files raised where it is too low for what is to be measured:
-/// by the shell, which then becomes the program.
+/// Returns the command for `path`. If the limit of open files is too low, a shell raises it and then runs the
+/// program.
 fn command(path: &Path, open_files: u64) -> Command {
     if open_file_limit() >= open_files {
         return Command::new(path);

@@ -1,4 +1,4 @@
-//! What a process has used, read from Linux's `/proc`. Nothing here works elsewhere, and says so.
+//! Resource usage of a process, from Linux's `/proc`. Other systems give an error.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -7,25 +7,25 @@ use tokio::time::{Instant, sleep};
 
 use crate::error::{ErrorContext, Result, unexpected};
 
-/// `/proc/PID/stat` counts in these; 100 a second on every Linux.
+/// Unit of `/proc/PID/stat`: 100 per second on every Linux.
 const TICK: Duration = Duration::from_millis(10);
 const SETTLE_STEP: Duration = Duration::from_millis(100);
-/// Memory is settled when that many readings in a row differ by no more than [`SETTLE_SLACK`].
+/// Memory is stable when this number of consecutive readings differ by at most [`SETTLE_SLACK`].
 const SETTLE_READINGS: usize = 15;
 const SETTLE_LIMIT: Duration = Duration::from_secs(20);
 const SETTLE_SLACK: u64 = 128 << 10;
 
-/// CPU time a process had used at one moment.
+/// CPU time of a process at one moment.
 #[derive(Debug)]
 pub(crate) enum CpuTime {
-    /// Nanoseconds by thread, from `schedstat`.
+    /// Nanoseconds per thread, from `schedstat`.
     Threads(HashMap<u32, u64>),
-    /// User and system time from `stat`, where the kernel keeps no `schedstat`; good to 10 ms.
+    /// User and system time from `stat`, if the kernel has no `schedstat`; precision 10 ms.
     Ticks(u64),
 }
 
 impl CpuTime {
-    /// Reads it.
+    /// Reads the CPU time.
     pub(crate) fn read(pid: u32) -> Result<Self> {
         match threads(pid) {
             Ok(threads) if threads.values().any(|nanos| *nanos > 0) => Ok(Self::Threads(threads)),
@@ -33,8 +33,8 @@ impl CpuTime {
         }
     }
 
-    /// What was used since an earlier moment. What a thread used that has ended in between is lost, which
-    /// over a second is nothing: the pools of worker threads that are measured here live on.
+    /// Returns the CPU time since an earlier moment. The time of threads that have ended in between is lost,
+    /// which is negligible: the measured worker threads do not end.
     pub(crate) fn since(&self, earlier: &Self) -> Duration {
         match (self, earlier) {
             (Self::Threads(now), Self::Threads(before)) => Duration::from_nanos(
@@ -50,17 +50,17 @@ impl CpuTime {
     }
 }
 
-/// What a process holds in memory, in bytes.
+/// Memory of a process, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ProcessMemory {
-    /// Resident now (`VmRSS`).
+    /// Resident memory (`VmRSS`).
     pub(crate) resident: u64,
-    /// The most it ever was (`VmHWM`).
+    /// Peak resident memory (`VmHWM`).
     pub(crate) peak: u64,
 }
 
 impl ProcessMemory {
-    /// Reads it.
+    /// Reads the memory.
     pub(crate) fn read(pid: u32) -> Result<Self> {
         let path = format!("/proc/{pid}/status");
         let text = std::fs::read_to_string(&path).context(format!("reading {path} (only Linux has it)"))?;
@@ -70,8 +70,7 @@ impl ProcessMemory {
         }
     }
 
-    /// Waits until it no longer changes, then reads it. The second value is false where it still moved
-    /// after 20 s.
+    /// Waits until memory is stable, then reads it. The second value is false if it still changed after 20 s.
     pub(crate) async fn read_settled(pid: u32) -> Result<(Self, bool)> {
         let end = Instant::now() + SETTLE_LIMIT;
         let mut last = Vec::<Self>::with_capacity(SETTLE_READINGS);
@@ -92,7 +91,7 @@ impl ProcessMemory {
     }
 }
 
-/// How many files this process may hold open.
+/// Returns the limit of open files of this process.
 pub(crate) fn open_file_limit() -> u64 {
     let text = std::fs::read_to_string("/proc/self/limits").unwrap_or_default();
     soft_limit(&text).unwrap_or(1024)
@@ -121,7 +120,7 @@ fn threads(pid: u32) -> std::io::Result<HashMap<u32, u64>> {
     for entry in std::fs::read_dir(format!("/proc/{pid}/task"))? {
         let entry = entry?;
         let Some(thread) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
-        // A thread may end while we look.
+        // A thread may end in the meantime.
         if let Ok(text) = std::fs::read_to_string(entry.path().join("schedstat"))
             && let Some(nanos) = text.split_whitespace().next().and_then(|field| field.parse().ok())
         {
@@ -140,7 +139,7 @@ fn ticks(pid: u32) -> Result<u64> {
     }
 }
 
-/// Fields 14 and 15; the second field is a name in parentheses that may hold anything.
+/// Fields 14 and 15; the second field is a name in parentheses with arbitrary characters.
 fn user_and_system(stat: &str) -> Option<u64> {
     let (_, after_name) = stat.rsplit_once(')')?;
     let mut fields = after_name.split_whitespace().skip(11);

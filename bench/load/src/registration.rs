@@ -1,4 +1,4 @@
-//! One device that registers very many tools at once: how long until they stand, and what they cost in memory.
+//! One device that registers very many tools at once: duration and memory.
 
 use std::time::Duration;
 
@@ -15,21 +15,21 @@ use crate::tool_specs::{app_frame, bulk_frame};
 const TOOLS: usize = 600;
 const BYTES: usize = 1_100_000;
 
-/// What came of it: medians over several gateways, each new.
+/// Results: medians over several new gateways.
 #[derive(Debug, Serialize)]
 pub(crate) struct RegisterReport {
-    /// Whether all schemas differ.
+    /// True if all schemas differ.
     pub(crate) distinct_specs: bool,
     pub(crate) tools: usize,
-    /// Of the frame.
+    /// Size of the frame.
     pub(crate) bytes: usize,
-    /// From sending the frame to `tools_registered`.
+    /// Time from sending the frame to `tools_registered`.
     pub(crate) register_ms: f64,
-    /// What the gateway holds more once it has settled.
+    /// Growth of the gateway's stable memory.
     pub(crate) rss_growth_bytes: f64,
-    /// What it held more at its peak.
+    /// Growth of its peak memory.
     pub(crate) peak_growth_bytes: f64,
-    /// False where memory still moved when it was read.
+    /// False if memory still changed when it was read.
     pub(crate) rss_settled: bool,
     pub(crate) rounds: usize,
 }
@@ -73,7 +73,7 @@ async fn register_once(settings: &GatewayLaunchOptions, frame: &str) -> Result<R
     let token = gateway.create_device_tokens(1).await?.into_iter().next().unwrap_or_default();
     let identity = BenchDeviceIdentity { token, id: "bulk".to_owned() };
     let mut device = BenchDevice::connect(&gateway.authority, &identity).await?;
-    // The few first tools pay for what a gateway sets up only once.
+    // A few tools first, so that one-time costs of the gateway do not count.
     device.register(app_frame(None).into()).await?;
     let (before, settled_before) = ProcessMemory::read_settled(gateway.pid()).await?;
     let sent = Instant::now();

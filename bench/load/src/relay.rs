@@ -1,8 +1,9 @@
-//! The bare relay: what passing a frame from one socket to another costs with the runtime, the WebSocket library
-//! and the buffer sizes that the gateway uses, when nothing is read, checked, matched or recorded. A process of
-//! its own, so that its CPU time is its own.
+//! The bare relay: the cost of passing a frame from one socket to another with the runtime, the WebSocket
+//! library and the buffer sizes of the gateway, without parsing, checks or records. A separate process, so
+//! that its CPU time can be measured.
 //!
-//! `/caller/N` and `/device/N` are joined as soon as both are there; one task then passes frames both ways.
+//! `/caller/N` and `/device/N` are connected as soon as both exist; one task then passes frames in both
+//! directions.
 
 use std::collections::HashMap;
 use std::net::Ipv4Addr;
@@ -39,7 +40,7 @@ pub(crate) struct RelayProcess {
 }
 
 impl RelayProcess {
-    /// Starts it.
+    /// Starts the process.
     pub(crate) async fn start(workers: usize, pairs: usize) -> Result<Self> {
         let folder = create_data_folder()?;
         let files = u64::try_from(pairs * 2 + 200).unwrap_or(u64::MAX);
@@ -50,12 +51,12 @@ impl RelayProcess {
         Ok(Self { authority, process, _folder: folder })
     }
 
-    /// Its process id.
+    /// Returns the process id.
     pub(crate) fn pid(&self) -> u32 {
         self.process.pid()
     }
 
-    /// Ends it.
+    /// Kills the process.
     pub(crate) async fn kill(self) -> Result<()> {
         self.process.kill().await
     }
@@ -80,7 +81,7 @@ pub(crate) fn serve_process(workers: usize) -> Result<()> {
     })
 }
 
-/// Binds a free port; gives the address and the server to run.
+/// Binds a free port. Returns the address and the server to run.
 pub(crate) async fn serve() -> Result<(String, impl Future<Output = Result<()>>)> {
     let waiting = WaitingSockets::default();
     let router = Router::new()
@@ -90,7 +91,7 @@ pub(crate) async fn serve() -> Result<(String, impl Future<Output = Result<()>>)
         .with_state(waiting);
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.context("listening for the relay")?;
     let authority = listener.local_addr().context("listening for the relay")?.to_string();
-    // A socket that can't be set up so is still served; the figures would show it.
+    // A socket without this option still works; the figures would show it.
     let listener = listener.tap_io(|stream| drop(stream.set_nodelay(true)));
     Ok((authority, async move { axum::serve(listener, router).await.context("serving the relay") }))
 }
@@ -106,12 +107,12 @@ async fn upgrade(
         .on_upgrade(move |socket| pair_sockets(number, socket, waiting))
 }
 
-/// The first of a pair waits for the second; the second passes frames for both.
+/// The first of a pair waits for the second, which passes frames for both.
 async fn pair_sockets(number: usize, socket: WebSocket, waiting: WaitingSockets) {
     let first = waiting.lock().remove(&number);
     match first {
         Some(first) => {
-            // Where the first has gone meanwhile, there is nothing to relay.
+            // If the first has disconnected, there is nothing to relay.
             let _gone = first.send(socket);
         }
         None => {
@@ -133,7 +134,7 @@ async fn relay_both_ways(one: WebSocket, other: WebSocket) {
     }
 }
 
-/// Passes frames on; what is there at once goes out in one write.
+/// Passes frames on; all available frames are written at once.
 async fn forward_frames(mut from: SplitStream<WebSocket>, mut to: SplitSink<WebSocket, Message>) {
     while let Some(Ok(frame)) = from.next().await {
         let mut next = Some(frame);

@@ -1,5 +1,5 @@
-//! Two sides measured turn by turn: half a slice of the second, a slice of the first, half a slice of the second.
-//! On a machine that others use too, that is what makes a ratio mean something.
+//! Measures two sides in turns: half a slice of the second, a slice of the first, half a slice of the second.
+//! On a shared machine, only this makes ratios meaningful.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ pub(crate) struct RoundRatios {
     pub(crate) cpu: f64,
 }
 
-/// Measures each side for `length` in all; `churn` goes on while it is the first one's turn.
+/// Measures each side for `length` in total; `churn` runs during the slices of the first.
 pub(crate) async fn alternate(
     first: &mut TargetMeasurement,
     second: &mut TargetMeasurement,
@@ -40,13 +40,13 @@ pub(crate) async fn alternate(
     Ok(rounds)
 }
 
-/// The lowest and the highest of one kind of ratio.
+/// Returns the minimum and the maximum of one kind of ratio.
 pub(crate) fn range(rounds: &[RoundRatios], of: impl Fn(&RoundRatios) -> f64) -> [f64; 2] {
     let values = || rounds.iter().map(&of);
     [values().reduce(f64::min).unwrap_or(0.0), values().reduce(f64::max).unwrap_or(0.0)]
 }
 
-/// How many slices of which length.
+/// Returns number and length of the slices.
 fn slices(length: Duration) -> (u32, Duration) {
     let count = length.div_duration_f64(SLICE).round().clamp(2.0, 100_000.0) as u32;
     (count, length / count)

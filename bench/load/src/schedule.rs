@@ -1,8 +1,8 @@
-//! The open loop: calls leave at a fixed rate, whether or not earlier ones were answered.
+//! The open loop: calls are sent at a fixed rate, regardless of earlier answers.
 //!
-//! A call is timed from the moment it was due where it left late because the connection was held up, so that
-//! a stalled gateway is not flattered; the runtime's timer wakes in steps of a millisecond, and lateness of up to
-//! two of those is the harness's own and not counted.
+//! If a call is sent late because the connection was blocked, its latency counts from the time it was due, so
+//! that a stalled gateway has no advantage. The runtime's timer has a resolution of a millisecond; a delay of
+//! up to two of those is caused by the harness and not counted.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -17,18 +17,19 @@ use crate::caller::{BenchCaller, CallTally};
 
 const TIMER_SLACK: Duration = Duration::from_millis(2);
 
-/// When a caller's calls are due.
+/// Schedule of a caller's calls.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CallSchedule {
-    /// The first.
+    /// Time of the first call.
     pub(crate) first: Instant,
-    /// From one to the next.
+    /// Interval between calls.
     pub(crate) interval: Duration,
-    /// None is due from here on.
+    /// End of the schedule.
     pub(crate) until: Instant,
 }
 
-/// Calls by the schedule, then waits for the answers. The caller of this bounds the wait.
+/// Makes calls by the schedule, then waits for the answers. The caller of this function limits the waiting
+/// time.
 pub(crate) async fn open_loop(caller: &mut BenchCaller, schedule: CallSchedule, tally: &mut CallTally) {
     let pending = Mutex::new(HashMap::<u64, Instant>::new());
     let all_sent = Notify::new();

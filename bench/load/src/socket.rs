@@ -1,5 +1,5 @@
-//! WebSocket connections as the harness opens them: small read buffers and no delay, so that what is measured
-//! is the other side.
+//! WebSocket connections of the harness: small read buffers and no delay, so that the other side determines
+//! the results.
 
 use std::time::Duration;
 
@@ -14,11 +14,11 @@ use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 
 use crate::error::{ErrorContext, LoadBenchError, Result, with_timeout};
 
-/// The read buffer of every socket here, and of the relay's: the library fills all of it with zeros at each
-/// read.
+/// Size of the read buffer of every socket, including the relay's: the library fills all of it with zeros for
+/// each read.
 pub(crate) const READ_BUFFER: usize = 4 << 10;
 
-/// When buffered frames are written without waiting for a flush, as in the gateway.
+/// Size at which buffered frames are written without a flush, as in the gateway.
 pub(crate) const WRITE_BUFFER: usize = 4 << 10;
 
 const LIMIT: Duration = Duration::from_secs(20);

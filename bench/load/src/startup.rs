@@ -1,5 +1,4 @@
-//! What a gateway costs before it has anything to do: starting on a data folder that has been used, lying idle,
-//! and its size on disk.
+//! The cost of an idle gateway: the start with a used data folder, the idle memory, and the size on disk.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -20,22 +19,22 @@ use crate::target_measurement::TargetMeasurement;
 const PAYLOAD: usize = 64;
 const USED_FOR: Duration = Duration::from_millis(500);
 
-/// What came of it.
+/// Results of the measurement.
 #[derive(Debug, Serialize)]
 pub(crate) struct StartReport {
     pub(crate) starts: usize,
-    /// From starting the process to status 200 on `/health`, median.
+    /// Median time from starting the process to status 200 on `/health`.
     pub(crate) start_ms: f64,
     pub(crate) slowest_start_ms: f64,
-    /// Once settled, with no device.
+    /// Stable memory without devices.
     pub(crate) idle_rss_bytes: u64,
-    /// False where memory still moved when it was read.
+    /// False if memory still changed when it was read.
     pub(crate) rss_settled: bool,
-    /// Of the stripped binary, or of the binary as it is where there is no `strip`.
+    /// Size of the stripped binary, or of the binary itself if there is no `strip`.
     pub(crate) binary_bytes: u64,
 }
 
-/// Starts it `starts` times.
+/// Starts the gateway `starts` times.
 pub(crate) async fn measure(settings: &GatewayLaunchOptions, starts: usize) -> Result<StartReport> {
     let mut folder = Some(create_used_folder(BenchGateway::start(settings).await?).await?);
     let mut took = Vec::new();
@@ -61,7 +60,7 @@ pub(crate) async fn measure(settings: &GatewayLaunchOptions, starts: usize) -> R
     })
 }
 
-/// Makes a data folder that has been used: some devices, some thousand calls.
+/// Creates a used data folder: some devices, some thousand calls.
 async fn create_used_folder(gateway: BenchGateway) -> Result<tempfile::TempDir> {
     let mut devices = DeviceTasks::new();
     let names = join_devices(&gateway, "used", 4, false, &mut devices).await?;

@@ -1,4 +1,4 @@
-//! Latencies and what is said of them. Every sample is kept (four bytes each), so percentiles are exact.
+//! Latencies and their statistics. Every sample is kept (four bytes each), so percentiles are exact.
 
 use std::time::Duration;
 
@@ -6,33 +6,33 @@ use std::time::Duration;
 #[derive(Debug, Default, Clone)]
 pub(crate) struct LatencySamples(Vec<u32>);
 
-/// What is said of a set of samples, in microseconds; zeros where there are none.
+/// Statistics of samples, in microseconds; zeros if there are none.
 #[derive(Debug, Default, Clone, Copy, PartialEq)]
 pub(crate) struct LatencySummary {
-    /// How many.
+    /// Number of samples.
     pub(crate) count: usize,
-    /// Half are no slower.
+    /// Median.
     pub(crate) p50_us: f64,
-    /// Nine in ten are no slower.
+    /// 90th percentile.
     pub(crate) p90_us: f64,
-    /// 99 in 100 are no slower.
+    /// 99th percentile.
     pub(crate) p99_us: f64,
-    /// The slowest.
+    /// Maximum.
     pub(crate) max_us: f64,
 }
 
 impl LatencySamples {
-    /// Keeps one sample; anything over seven minutes counts as seven minutes.
+    /// Records a sample; anything over seven minutes counts as seven minutes.
     pub(crate) fn record(&mut self, took: Duration) {
         self.0.push(u32::try_from(took.as_nanos() / 100).unwrap_or(u32::MAX));
     }
 
-    /// Takes over another set's samples.
+    /// Adds the samples of another set.
     pub(crate) fn append(&mut self, mut other: Self) {
         self.0.append(&mut other.0);
     }
 
-    /// Sorts the samples and reads the percentiles off (nearest rank).
+    /// Sorts the samples and calculates the percentiles (nearest rank).
     pub(crate) fn summary(&mut self) -> LatencySummary {
         self.0.sort_unstable();
         LatencySummary {
@@ -50,7 +50,7 @@ impl LatencySamples {
     }
 }
 
-/// The middle value, or the mean of the two in the middle; zero where there are none.
+/// Returns the median: the middle value, or the mean of the two in the middle; zero if there are none.
 pub(crate) fn median(mut values: Vec<f64>) -> f64 {
     values.sort_unstable_by(f64::total_cmp);
     let middle = values.len() / 2;
@@ -61,12 +61,12 @@ pub(crate) fn median(mut values: Vec<f64>) -> f64 {
     }
 }
 
-/// `part / whole`; zero where there is nothing to divide by, so that a report never holds a NaN.
+/// Returns `part / whole`; zero if `whole` is zero, so that a report never contains a NaN.
 pub(crate) fn ratio(part: f64, whole: f64) -> f64 {
     if whole > 0.0 { part / whole } else { 0.0 }
 }
 
-/// A number for JSON: no more digits than mean something.
+/// Rounds a number for JSON to its significant digits.
 pub(crate) fn rounded(value: f64) -> f64 {
     let scale = if value.abs() >= 100.0 { 10.0 } else { 1000.0 };
     (value * scale).round() / scale

@@ -1,4 +1,4 @@
-//! The figures that were set as goals: which run each comes from, and what is to be reached.
+//! The figures with goals: the run that each comes from, and the goal.
 
 use crate::chat::{self, ChatReport};
 use crate::error::{LoadBenchError, Result};
@@ -13,7 +13,7 @@ use crate::startup::{self, StartReport};
 use crate::suite_lengths::SuiteLengths;
 use crate::table::FigureTable;
 
-/// Measures everything, one after the other. A part that fails does not keep the others from being measured.
+/// Measures everything, one part after the other. A failed part does not prevent the others.
 pub(crate) async fn measure(
     settings: &GatewayLaunchOptions,
     workers: Option<usize>,
@@ -136,7 +136,7 @@ impl FigureTable {
     }
 
     fn add_ten_thousand_devices(&mut self, report: IdleReport) {
-        // A device that was lost is a goal missed here, not a measurement spoilt.
+        // A lost device is a missed goal here, not an invalid measurement.
         let calls_sound = report.calls > 0 && report.error_kinds.keys().all(|kind| kind.contains("was lost"));
         self.rows.push(
             FigureRow::new("10,000 devices: held", report.held as f64, FigureUnit::Devices)

@@ -1,6 +1,6 @@
 //! The lengths of the measurements.
 
-/// How long the parts take.
+/// Durations of the parts.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SuiteLengths {
     pub(crate) seconds: f64,
@@ -13,7 +13,7 @@ pub(crate) struct SuiteLengths {
 }
 
 impl SuiteLengths {
-    /// For figures to be kept: devices are held over two heartbeats and more.
+    /// For figures to be published: devices are held for more than two heartbeats.
     pub(crate) const FULL: Self = Self {
         seconds: 10.0,
         hold_seconds: 25.0,
@@ -23,7 +23,7 @@ impl SuiteLengths {
         chat_seconds: 20.0,
         mcp_rounds: 10,
     };
-    /// For a look while working.
+    /// For a quick look.
     pub(crate) const QUICK: Self = Self {
         seconds: 3.0,
         hold_seconds: 3.0,
@@ -34,27 +34,27 @@ impl SuiteLengths {
         mcp_rounds: 4,
     };
 
-    /// How many gateways are registered at.
+    /// Returns the number of gateways for registrations.
     pub(crate) fn rounds(self) -> usize {
         self.rounds
     }
 
-    /// How many turns of each kind are timed.
+    /// Returns the number of turns of each kind.
     pub(crate) fn turns(self) -> usize {
         self.turns
     }
 
-    /// How long many sessions chat at once.
+    /// Returns the duration of parallel sessions.
     pub(crate) fn chat_seconds(self) -> f64 {
         self.chat_seconds
     }
 
-    /// How many rounds MCP is measured in.
+    /// Returns the number of MCP rounds.
     pub(crate) fn mcp_rounds(self) -> usize {
         self.mcp_rounds
     }
 
-    /// How many starts are timed.
+    /// Returns the number of starts.
     pub(crate) fn starts(self) -> usize {
         self.starts
     }

@@ -22,12 +22,12 @@ pub(crate) struct FigureTable {
     pub(crate) starts: Vec<StartReport>,
     pub(crate) chats: Vec<ChatReport>,
     pub(crate) mcps: Vec<McpReport>,
-    /// Parts that could not be measured, and why.
+    /// Parts that could not be measured, with the reasons.
     pub(crate) failed: Vec<String>,
 }
 
 impl FigureTable {
-    /// The table as text.
+    /// Returns the table as text.
     pub(crate) fn drawn(&self) -> String {
         let mut text = format_rows(&self.rows, "relay");
         for part in &self.failed {

@@ -1,5 +1,5 @@
-//! One of the two that are measured, the gateway or the relay: its callers, and what their calls came to over the
-//! slices of time in which it was its turn.
+//! One of the two measured targets, the gateway or the relay: its callers, and their results over its slices
+//! of time.
 
 use std::time::Duration;
 
@@ -13,10 +13,10 @@ use crate::procfs::CpuTime;
 use crate::schedule::{CallSchedule, open_loop};
 use crate::stats::{LatencySummary, ratio};
 
-/// How long an answer is waited for when the slice is over.
+/// Timeout for answers after the end of a slice.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What is measured, and what came of it so far.
+/// A measured target with its results so far.
 #[derive(Debug)]
 pub(crate) struct TargetMeasurement {
     pid: u32,
@@ -27,34 +27,34 @@ pub(crate) struct TargetMeasurement {
     own_cpu: Duration,
 }
 
-/// The figures of one slice.
+/// Results of one slice.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SliceMetrics {
-    /// Calls answered rightly in a second.
+    /// Successful calls per second.
     pub(crate) calls_per_s: f64,
-    /// Half the calls were no slower.
+    /// Median latency.
     pub(crate) p50_us: f64,
-    /// CPU time of the measured process.
+    /// CPU time of the measured process per call.
     pub(crate) cpu_us_per_call: f64,
 }
 
-/// The figures of all slices.
+/// Results of all slices.
 #[derive(Debug)]
 pub(crate) struct TargetMetrics {
     /// Latencies.
     pub(crate) latency: LatencySummary,
-    /// Calls answered rightly in a second.
+    /// Successful calls per second.
     pub(crate) calls_per_s: f64,
-    /// CPU time of the measured process.
+    /// CPU time of the measured process per call.
     pub(crate) cpu_us_per_call: f64,
-    /// CPU time of the harness: devices and callers.
+    /// CPU time of the harness (devices and callers) per call.
     pub(crate) own_cpu_us_per_call: f64,
-    /// What went wrong.
+    /// Errors.
     pub(crate) tally: CallTally,
 }
 
 impl TargetMeasurement {
-    /// The process `pid` and those who call it.
+    /// Creates a target for the process `pid` and its callers.
     pub(crate) fn new(pid: u32, callers: Vec<BenchCaller>) -> Self {
         Self {
             pid,
@@ -66,7 +66,7 @@ impl TargetMeasurement {
         }
     }
 
-    /// Lets the callers call for a while without counting, but for what goes wrong.
+    /// Makes calls for a while and counts only errors.
     pub(crate) async fn warm_up(&mut self, length: Duration) -> Result<()> {
         self.run_slice(length, None, None).await?;
         self.tally.latencies = crate::stats::LatencySamples::default();
@@ -74,7 +74,7 @@ impl TargetMeasurement {
         Ok(())
     }
 
-    /// Lets the callers call for a while: at `rate` calls a second together, or as fast as they are answered.
+    /// Makes calls for a while: `rate` calls per second in total, or as fast as they are answered.
     pub(crate) async fn run_slice(
         &mut self,
         length: Duration,
@@ -124,7 +124,7 @@ impl TargetMeasurement {
                     Err(error) => tally.count_error(format!("a caller broke: {error}")),
                 }
             }
-            // The measured time ends with the last answer, not with the last device that leaves.
+            // The measured time ends with the last answer, not with the last device that disconnects.
             start.elapsed()
         };
         let elapsed = match churn {
@@ -145,7 +145,7 @@ impl TargetMeasurement {
         })
     }
 
-    /// Sums up.
+    /// Returns the results of all slices.
     pub(crate) fn into_metrics(mut self) -> TargetMetrics {
         let latency = self.tally.latencies.summary();
         let calls = latency.count as f64;

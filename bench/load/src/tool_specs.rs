@@ -1,16 +1,16 @@
-//! The tools that the harness's devices offer. Each takes at least `text`, and gives it back.
+//! The tools of the harness's devices. Each has at least the parameter `text`, and returns it.
 
 use serde_json::{Map, Value, json};
 use toolway_types::RawJson;
 use toolway_wire::ClientMessage;
 use toolway_wire::client_message::RegisterTools;
 
-/// What each device of a load run offers: an app's tools, as an app would describe them.
+/// Tools of each device in a load run: an app's tools with typical descriptions.
 pub(crate) const APP_TOOLS: [&str; 5] =
     ["search_notes", "read_note", "create_event", "send_message", "list_accounts"];
 
-/// The frame that registers [`APP_TOOLS`]. With a number, no schema and no description is like another
-/// device's.
+/// Returns the frame that registers [`APP_TOOLS`]. With a number, schemas and descriptions differ from those
+/// of other devices.
 pub(crate) fn app_frame(distinct: Option<usize>) -> String {
     let mark = distinct.map(|number| format!(" of phone {number}")).unwrap_or_default();
     let tools = APP_TOOLS.iter().map(|name| {
@@ -28,7 +28,7 @@ pub(crate) fn app_frame(distinct: Option<usize>) -> String {
     frame(tools)
 }
 
-/// The frame that registers `count` tools in about `bytes` bytes, whose schemas are all alike or all different.
+/// Returns the frame that registers `count` tools in about `bytes` bytes, with equal or different schemas.
 pub(crate) fn bulk_frame(count: usize, bytes: usize, distinct: bool) -> String {
     let each = bytes / count.max(1);
     let tools = (0..count).map(|number| {

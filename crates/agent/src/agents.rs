@@ -1,5 +1,5 @@
-//! The agents that there are: `default`, those of the database, and those of files in the folder `agents`. All are
-//! checked before they count, and the engine is told what tools each may use.
+//! The catalog of agents: `default`, those of the database, and those of files in the folder `agents`. Agents
+//! are validated before use, and the engine gets the tools that each may use.
 
 mod error;
 mod file;
@@ -25,26 +25,26 @@ use file::AgentFile;
 pub use error::{AgentError, AgentProblem, NoSuchAgent};
 pub use file::check;
 
-/// The agent that is there from the start.
+/// Name of the built-in agent.
 pub const DEFAULT_AGENT: &str = "default";
 /// The default prompt.
 const DEFAULT_PROMPT: &str = "You are a helpful assistant. Your tools run on the devices, apps and servers of the \
      person you talk to. Use them where they help, and say plainly when one of them failed. Never say that something \
      was done unless a tool confirmed it.";
-/// The tool with which a model finds the tools that it was not told of.
+/// Tool with which a model finds the tools that are not in its request.
 pub(crate) const FIND_TOOLS: &str = "builtin/find_tools";
-/// Most agents.
+/// Maximum number of agents.
 const MAX_AGENTS: usize = 1000;
 
 /// Dependencies of the catalog.
 pub struct AgentCatalogDeps {
-    /// Is told what tools each agent may use.
+    /// Engine that enforces the tools of each agent.
     pub engine: Arc<Engine>,
-    /// Keeps those that are made over the network.
+    /// Store of agents that are created over the network.
     pub store: Store,
-    /// The folder whose `*.toml` files are agents; it need not exist.
+    /// Folder whose `*.toml` files are agents; it may be missing.
     pub folder: PathBuf,
-    /// The models that they may name.
+    /// Models that agents may use.
     pub models: Arc<ModelCatalog>,
     /// The wall clock.
     pub clock: Arc<dyn Clock>,
@@ -53,20 +53,20 @@ pub struct AgentCatalogDeps {
 /// Origin of an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AgentOrigin {
-    /// Nowhere: it is `default`, as it comes.
+    /// The built-in agent `default`.
     BuiltIn,
-    /// In the database.
+    /// The agent is in the database.
     Database,
-    /// In a file.
+    /// The agent is in a file.
     File {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The line in it, from 1.
+        /// Line in the file, from 1.
         line: usize,
     },
 }
 
-/// An agent with where it stands and what is wrong with it.
+/// An agent with its origin and problems.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AgentView {
     /// Definition of the agent.
@@ -77,14 +77,14 @@ pub struct AgentView {
     pub problems: Vec<String>,
 }
 
-/// An agent, with what was made of it.
+/// A validated agent.
 #[derive(Debug)]
 pub(crate) struct Agent {
     /// Definition of the agent.
     pub(crate) definition: AgentDefinition,
-    /// The tools that its patterns name, as they were written.
+    /// Tools that match its patterns.
     pub(crate) scope: AgentScope,
-    /// Those of its patterns that stand for one tool, in their order.
+    /// Patterns that match a single tool, in order.
     pub(crate) named_tools: Vec<String>,
 }
 
@@ -92,16 +92,16 @@ pub(crate) struct Agent {
 struct AgentEntry {
     agent: Arc<Agent>,
     origin: AgentOrigin,
-    /// Why it is not what its file says now.
+    /// Reason why the current version of its file is not used.
     stale_reason: Option<String>,
 }
 
-/// The agents that there are.
+/// The catalog of agents.
 pub struct AgentCatalog {
     deps: AgentCatalogDeps,
-    /// Held while agents change, so that changes come one after the other.
+    /// Serializes changes of agents.
     change_lock: tokio::sync::Mutex<()>,
-    /// The files as they were when they were last read.
+    /// State of the files at the last read.
     last_read: Mutex<FileStamps>,
     entries: ArcSwap<BTreeMap<String, AgentEntry>>,
     problems: ArcSwap<Vec<FileProblem>>,
@@ -115,7 +115,7 @@ impl std::fmt::Debug for AgentCatalog {
 }
 
 impl AgentCatalog {
-    /// Reads the agents and tells the engine of them. What is wrong with a file or a stored agent is kept in
+    /// Loads the agents and passes their tools to the engine. Problems of files and stored agents are in
     /// [`AgentCatalog::problems`].
     ///
     /// # Errors
@@ -132,16 +132,16 @@ impl AgentCatalog {
         Ok(Arc::new(agents))
     }
 
-    /// All agents, by name.
+    /// Lists all agents by name.
     #[must_use]
     pub fn list(&self) -> Vec<AgentView> {
         self.entries.load().values().map(|standing| self.view_of(standing)).collect()
     }
 
-    /// One agent with where it stands.
+    /// Returns an agent with its origin.
     ///
     /// # Errors
-    /// [`NoSuchAgent`].
+    /// [`NoSuchAgent`] if it does not exist.
     pub fn view(&self, name: &str) -> Result<AgentView, NoSuchAgent> {
         let standing = self.entries.load();
         let found = standing.get(name).ok_or_else(|| no_such_agent(name, &standing))?;
@@ -151,7 +151,7 @@ impl AgentCatalog {
     /// Returns an agent's definition.
     ///
     /// # Errors
-    /// [`NoSuchAgent`].
+    /// [`NoSuchAgent`] if it does not exist.
     pub fn get(&self, name: &str) -> Result<AgentDefinition, NoSuchAgent> {
         self.agent(name).map(|agent| agent.definition.clone())
     }
@@ -162,10 +162,10 @@ impl AgentCatalog {
         Ok(Arc::clone(&found.agent))
     }
 
-    /// Makes an agent in the database, or changes what one there is. Answers whether it is new.
+    /// Creates or replaces an agent in the database. Returns true if it is new.
     ///
     /// # Errors
-    /// [`AgentError`].
+    /// [`AgentError`] if the definition is invalid or can't be stored.
     pub async fn put(&self, definition: AgentDefinition) -> Result<bool, AgentError> {
         let agent = Agent::new(definition).map_err(AgentError::Invalid)?;
         let name = agent.definition.name.clone();
@@ -184,10 +184,10 @@ impl AgentCatalog {
         Ok(is_new)
     }
 
-    /// Removes an agent from the database. Whatever is bound to it may use nothing from then on.
+    /// Removes an agent from the database. Tokens that are bound to it can't use anything after that.
     ///
     /// # Errors
-    /// [`AgentError`].
+    /// [`AgentError`] if it can't be removed.
     pub async fn remove(&self, name: &str) -> Result<(), AgentError> {
         let changing = self.change_lock.lock().await;
         self.check_not_in_file(name)?;
@@ -202,11 +202,12 @@ impl AgentCatalog {
         next.remove(name);
         self.activate(next);
         drop(changing);
-        // A file of its name that could not stand beside it does now.
+        // A file with its name, which was hidden by it, is used now.
         Ok(self.reload().await?)
     }
 
-    /// Reads files and database again. What can't be read is in [`AgentCatalog::problems`]; what stood before stands.
+    /// Loads files and database again. Problems are in [`AgentCatalog::problems`]; the previous version of an
+    /// agent with problems stays in use.
     ///
     /// # Errors
     /// Fails if the store can't be read. Then nothing has changed.
@@ -216,7 +217,7 @@ impl AgentCatalog {
         let folder = self.deps.folder.clone();
         let read = tokio::task::spawn_blocking(move || {
             let files = file::files(&folder);
-            // Before they are read: what changes meanwhile is read again.
+            // Taken before the files are read, so that a change in the meantime is noticed.
             let seen = file_stamps(files.iter().flatten().cloned());
             (seen, files.map(|files| files.iter().map(|path| file::read(path)).collect::<Vec<_>>()))
         });
@@ -258,13 +259,13 @@ impl AgentCatalog {
         now.is_ok_and(|now| *self.last_read.lock() != now)
     }
 
-    /// The agents that are not in use, and the reasons.
+    /// Returns the agents that are not in use, with the reasons.
     #[must_use]
     pub fn problems(&self) -> Vec<FileProblem> {
         self.problems.load().as_ref().clone()
     }
 
-    /// Takes what a file says; where it can't stand, what it said before stands.
+    /// Uses the content of a file. If it is invalid, the previous content stays in use.
     fn apply_file(
         &self,
         file: Result<AgentFile, file::InvalidAgentFile>,
@@ -279,7 +280,8 @@ impl AgentCatalog {
             Some(AgentOrigin::Database) => {
                 Some("the database has an agent of this name, which takes precedence".to_owned())
             }
-            // No two files of one folder have one name, but on file systems that tell a from A, and those that don't.
+            // Two files of one folder can have the same name only on file systems that treat upper and lower
+            // case differently.
             Some(AgentOrigin::File { path, .. }) => Some(format!("{} has this name too", path.display())),
             Some(AgentOrigin::BuiltIn) | None if !next.contains_key(name) && next.len() >= MAX_AGENTS => {
                 Some(format!("there are already {MAX_AGENTS} agents, the maximum"))
@@ -329,7 +331,7 @@ impl AgentCatalog {
         }
     }
 
-    /// From now on these are the agents.
+    /// Replaces the current agents.
     fn activate(&self, next: BTreeMap<String, AgentEntry>) {
         let scopes =
             next.iter().map(|(name, standing)| (Arc::from(name.as_str()), standing.agent.effective_scope()));
@@ -356,10 +358,10 @@ impl AgentEntry {
 }
 
 impl Agent {
-    /// Checks a definition.
+    /// Validates a definition.
     ///
     /// # Errors
-    /// Everything that is wrong with it.
+    /// All problems of the definition.
     pub(crate) fn new(definition: AgentDefinition) -> Result<Self, Vec<AgentProblem>> {
         let scope = validation::check(&definition)?;
         let is_one = |pattern: &&String| !pattern.contains(['*', '?', '[', ']', '{', '}', '\\', '!']);
@@ -367,7 +369,8 @@ impl Agent {
         Ok(Self { definition, scope, named_tools: named })
     }
 
-    /// Tools that the engine lets the agent use: those of its definition, and the tool that finds more of them.
+    /// Returns the tools that the engine allows for the agent: those of its definition, and the tool that
+    /// finds more of them.
     fn effective_scope(&self) -> AgentScope {
         let tools = &self.definition.tools;
         if tools.is_empty() || tools.iter().any(|it| it.strip_prefix('!') == Some(FIND_TOOLS)) {
@@ -375,7 +378,7 @@ impl Agent {
         }
         let approval = self.definition.approval.unwrap_or(ApprovalMode::Never);
         let patterns = tools.iter().map(String::as_str).chain([FIND_TOOLS]);
-        // They were compiled before.
+        // The patterns were compiled before.
         AgentScope::new(patterns, approval).unwrap_or_else(|_| self.scope.clone())
     }
 }
@@ -398,10 +401,10 @@ fn built_in() -> AgentEntry {
     AgentEntry { agent: Arc::new(agent), origin: AgentOrigin::BuiltIn, stale_reason: None }
 }
 
-/// A stored agent.
+/// Reads a stored agent.
 ///
 /// # Errors
-/// Why it can't be used, in words.
+/// The reason why it is invalid.
 fn entry_from_record(record: &AgentRecord) -> Result<AgentEntry, String> {
     let definition: AgentDefinition = record.body.to().map_err(|error| error.to_string())?;
     if definition.name != record.name {

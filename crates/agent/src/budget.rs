@@ -1,8 +1,8 @@
-//! The daily budget of each principal for models. The spent amount is read from the store once a day and principal,
-//! and kept up to date in memory from then on, so that looking before each request costs next to nothing.
+//! The daily budget of each principal for models. The amount spent is read from the store once per day and
+//! principal, and then updated in memory, so that a check before each request is cheap.
 //!
-//! Only what is known counts: a request whose price is not in the table is not in the sum. Requests that are under
-//! way count when they end, so several at once can pass the budget by what they cost together.
+//! Only known costs count: a request without a price in the table is not in the sum. Running requests count
+//! when they end, so several at once can exceed the budget by their total cost.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -18,19 +18,19 @@ use toolway_types::Clock;
 
 use crate::prices::Cost;
 
-/// Part of the budget from which on it is said that it is nearly used up.
+/// Fraction of the budget from which the person is warned.
 const WARN_AT: f64 = 0.8;
-/// Most principals that are kept in memory.
+/// Maximum number of principals in memory.
 const MAX_CACHED: usize = 4096;
 
-/// Reaction to a used-up budget.
+/// Action when a budget is used up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum OnExceeded {
-    /// No more requests until the next day.
+    /// Refuse requests until the next day.
     #[default]
     Stop,
-    /// It is said, and requests go on.
+    /// Send a notice and continue.
     Warn,
 }
 
@@ -38,27 +38,26 @@ pub enum OnExceeded {
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct BudgetSettings {
-    /// In a day and by each principal, in the currency of the price table. Nothing is a bound where nothing is said.
+    /// Budget per day and principal, in the currency of the price table. Default: no limit.
     pub per_day: Option<f64>,
-    /// Reaction to a used-up budget: `stop`, no more requests until the next day, or `warn`, a notice is sent and
-    /// requests
-    /// go on.
+    /// Action when the budget is used up: `stop` refuses requests until the next day, `warn` sends a notice
+    /// and continues.
     pub on_exceeded: OnExceeded,
 }
 
 /// Decision about a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BudgetDecision {
-    /// It may.
+    /// The request is allowed.
     Allow,
-    /// It may, and the person should know something: whoever runs a turn says it once in it.
+    /// The request is allowed with a warning, which a turn publishes once.
     Warn {
-        /// In words.
+        /// Text of the warning.
         message: String,
     },
-    /// It may not.
+    /// The request is refused.
     Stop {
-        /// In words.
+        /// Reason as text.
         message: String,
         /// The next step for a person.
         hint: String,
@@ -83,7 +82,7 @@ struct BudgetState {
     days: HashMap<Arc<str>, DailySpend>,
 }
 
-/// A principal's spending of one day.
+/// Amount that a principal has spent on one day.
 struct DailySpend {
     start_ms: i64,
     currency: Arc<str>,
@@ -91,13 +90,14 @@ struct DailySpend {
 }
 
 impl BudgetTracker {
-    /// Budgets over what the store knows. `zone` says where days begin at midnight; it is asked when it is needed.
+    /// Creates the budgets over the costs in the store. `zone` returns the time zone in which days start at
+    /// midnight.
     #[must_use]
     pub fn new(store: Store, clock: Arc<dyn Clock>, zone: TimeZoneSource, settings: BudgetSettings) -> Self {
         Self { store, clock, zone, state: Mutex::new(BudgetState { settings, days: HashMap::new() }) }
     }
 
-    /// From now on with these settings.
+    /// Applies other settings.
     pub fn configure(&self, settings: BudgetSettings) {
         self.state.lock().settings = settings;
     }
@@ -121,8 +121,8 @@ impl BudgetTracker {
         Ok(decide(spent, most, settings.on_exceeded, currency, &today))
     }
 
-    /// A request of a principal, begun at `at_ms`, cost something. To be told after the request was given to the
-    /// store or while it is.
+    /// Adds the cost of a request that a principal made at `at_ms`. Must be called during or after the
+    /// storing of the request.
     pub fn record_spending(&self, principal: &str, cost: &Cost, at_ms: i64) {
         let mut state = self.state.lock();
         if let Some(day) = state.days.get_mut(principal) {
@@ -149,7 +149,7 @@ impl BudgetTracker {
             state.days.retain(|_, day| day.start_ms == start_ms);
         }
         if state.days.len() >= MAX_CACHED {
-            // Asked of the store again when it is needed.
+            // The sums are read from the store again when needed.
             state.days.clear();
         }
         let day = DailySpend { start_ms, currency: Arc::clone(currency), spent };
@@ -164,10 +164,10 @@ impl fmt::Debug for BudgetTracker {
     }
 }
 
-/// The day that it is.
+/// The current day.
 struct BudgetDay {
     start_ms: i64,
-    /// When the next begins, in words.
+    /// Start of the next day as text.
     next: String,
 }
 
@@ -209,7 +209,7 @@ fn decide(
     }
 }
 
-/// An amount of money in words: cents, or more digits where it is less than one.
+/// Formats an amount of money: cents, or more digits if it is below one.
 #[must_use]
 pub fn format_amount(amount: f64) -> String {
     if amount.abs() >= 1.0 || amount == 0.0 { format!("{amount:.2}") } else { format!("{amount:.4}") }

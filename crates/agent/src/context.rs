@@ -1,10 +1,10 @@
-//! Fits a conversation to its model: the whole conversation is sent if it fits. Else old results of
-//! tools are replaced by a short note first, and then what is oldest by a summary, which the caller has made and keeps
-//! as a message of its own. A call and its result stay together, and the person's last message always stays.
+//! Fits a conversation to its model. The whole conversation is sent if it fits. Otherwise, old tool results
+//! are replaced by a short note, and then the oldest messages by a summary, which the caller creates and
+//! stores as a message. A call and its result stay together, and the person's last message always stays.
 //!
-//! Everything here only counts and chooses; nothing is asked and nothing kept. The same conversation gives the same
-//! messages: what was shortened for one request is shortened in the next in the same way, so that the providers'
-//! caches hold.
+//! This module only counts and chooses; it sends and stores nothing. The same conversation always gives the
+//! same messages: a result that was shortened for one request is shortened in the same way in the next, so
+//! that the providers' caches stay valid.
 
 mod measured_history;
 mod shortened_results;
@@ -21,7 +21,7 @@ pub use token_counter::TokenCounter;
 
 use measured_history::MeasuredHistory;
 
-/// Part of the room from which on older messages are summarised.
+/// Fraction of the context from which older messages are summarized.
 const SUMMARISE_AT: f64 = 0.95;
 /// Factor by which a request may exceed the model's limit while the token count is not calibrated.
 const UNCALIBRATED_TOLERANCE: f64 = 1.3;
@@ -29,13 +29,12 @@ const UNCALIBRATED_TOLERANCE: f64 = 1.3;
 /// Settings for fitting conversations to models.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ContextSettings {
-    /// Part of what the model can read from which on it is said that it nears its end, and old results are shortened
-    /// (0.8).
+    /// Fraction of the context from which the user is warned and old results are shortened (0.8).
     pub warn_at: f64,
-    /// So many newest rounds keep their results whole (3).
+    /// Number of newest rounds whose results are never shortened (3).
     pub keep_rounds: usize,
-    /// Tokens that are kept free for the answer where nothing is said of its length (8,192), but not more than a
-    /// quarter of what the model can read.
+    /// Tokens reserved for an answer without a known maximum length (8,192), at most a quarter of the
+    /// context.
     pub reserve: u64,
 }
 
@@ -50,28 +49,28 @@ impl Default for ContextSettings {
 pub struct ContextPlanInput<'a> {
     /// The conversation.
     pub entries: &'a [TranscriptEntry],
-    /// Bytes of the instructions.
+    /// Size of the system prompt in bytes.
     pub system_bytes: usize,
-    /// Bytes of the tools' definitions.
+    /// Size of the tool definitions in bytes.
     pub tools_bytes: usize,
     /// Context size of the model in tokens, if known.
     pub context_tokens: Option<u64>,
-    /// Most tokens that it may write, where that is said.
+    /// Maximum number of output tokens, if set.
     pub max_output: Option<u64>,
 }
 
 /// The messages of a request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ContextPlan {
-    /// The messages, not mended yet.
+    /// The messages, before the repair.
     pub messages: Vec<ModelMessage>,
     /// Estimated tokens of the request.
     pub tokens: u64,
-    /// The model's room is nearly used up: in words.
+    /// Warning that the context is nearly full.
     pub warning: Option<String>,
-    /// Something was left out: in words.
+    /// Notice that messages or results were omitted.
     pub compacted: Option<String>,
-    /// A summary to be made first. Without it, the messages omit that part.
+    /// A summary to create first. Without it, the messages omit that part.
     pub summary_request: Option<SummaryRequest>,
     /// True if the messages fit, or the model's context size is not known.
     pub fits: bool,
@@ -98,14 +97,14 @@ pub fn plan(input: ContextPlanInput<'_>, settings: &ContextSettings, counter: &T
     }
 }
 
-/// State while a plan is made.
+/// State of a plan in progress.
 struct ContextPlanner<'p> {
     history: MeasuredHistory<'p>,
-    /// Tokens of instructions and tools.
+    /// Tokens of system prompt and tools.
     base: u64,
-    /// Tokens that the model can read.
+    /// Context size in tokens.
     context: u64,
-    /// Of these, those that question and history may take.
+    /// Tokens that are available for the messages.
     history_budget: u64,
     settings: &'p ContextSettings,
     counter: &'p TokenCounter,
@@ -123,7 +122,7 @@ impl ContextPlanner<'_> {
             {
                 return self.without_oldest(cut, shortened);
             }
-            // Nothing is old enough to be summarised: the newest results are what takes the room.
+            // No message is old enough to be summarized: the newest results take the space.
             shortened = pieces.rounds();
             tokens = self.base + pieces.tokens(shortened);
         }
@@ -137,7 +136,7 @@ impl ContextPlanner<'_> {
         }
     }
 
-    /// The plan where what stands before a place must go.
+    /// Creates the plan without the messages before a place.
     fn without_oldest(&self, cut: usize, mut shortened: usize) -> ContextPlan {
         let pieces = &self.history;
         let mut messages: Vec<ModelMessage> = pieces.summary().into_iter().collect();
@@ -174,7 +173,7 @@ impl ContextPlanner<'_> {
     }
 }
 
-/// Tokens that question and history may take.
+/// Returns the number of tokens that are available for the messages.
 fn history_budget(context: u64, max_output: Option<u64>, settings: &ContextSettings) -> u64 {
     let reserve = match max_output {
         Some(most) => most.min(context / 2),

@@ -7,9 +7,9 @@ use crate::context::ContextSettings;
 pub struct ConversationSettings {
     /// True to let models write session titles, with one small request after the first response (true).
     pub titles: bool,
-    /// Most tools that a model is told of at once, where the agent does not say (40).
+    /// Maximum number of tools in a request, unless the agent has its own limit (40).
     pub max_tools: usize,
-    /// Most turns at once (1,000).
+    /// Maximum number of running turns (1,000).
     pub turns: usize,
     /// Settings for fitting conversations to models.
     pub context: ContextSettings,

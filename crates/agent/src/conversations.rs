@@ -1,7 +1,8 @@
-//! Sessions and the turns in them: one turn at a time in each, many sessions side by side.
+//! Sessions and their turns: one turn at a time in each session, many sessions in parallel.
 //!
-//! A session is a conversation of one principal with an agent. It stands in the store from its first message on.
-//! A turn goes on when the connection goes that started it: whoever opens the session again can watch the rest.
+//! A session is a conversation of one principal with an agent. It is stored from its first message on. A turn
+//! continues if the connection that started it disconnects: whoever opens the session again can watch the
+//! rest.
 
 mod error;
 mod running_turns;
@@ -42,15 +43,15 @@ pub use view::{
 
 /// Dependencies of conversations.
 pub struct ConversationDeps {
-    /// Runs the tools.
+    /// Engine that runs the tools.
     pub engine: Arc<Engine>,
-    /// Keeps what is said.
+    /// Store of sessions and messages.
     pub store: Store,
     /// The agents.
     pub agents: Arc<AgentCatalog>,
-    /// With which model.
+    /// Models.
     pub models: Arc<ModelCatalog>,
-    /// At what price.
+    /// Prices of models.
     pub prices: Arc<PriceCatalog>,
     /// The budgets.
     pub budgets: Arc<BudgetTracker>,
@@ -60,23 +61,23 @@ pub struct ConversationDeps {
     pub settings: ConversationSettings,
 }
 
-/// Which session to open.
+/// Request to open a session.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct OpenSession<'a> {
-    /// Its id; a new session's where nobody has it yet, and a new id where there is none.
+    /// Id of the session. An unknown id creates a session with this id; without one, a new id is chosen.
     pub id: Option<&'a str>,
-    /// The agent to talk to; the session's own where nothing is said, and `default` for a new one.
+    /// Agent to use. Default: the session's own, or `default` for a new session.
     pub agent: Option<&'a str>,
 }
 
-/// A session that was opened.
+/// An opened session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpenedSession {
-    /// Its id.
+    /// Id of the session.
     pub id: Arc<str>,
-    /// The agent that answers from now on; to be handed back with each [`TurnRequest`].
+    /// Agent that answers, for [`TurnRequest`].
     pub agent: Arc<str>,
-    /// The model that answers, as `NAME/ID`; none where none is set up.
+    /// Model that answers, as `NAME/ID`; `None` if none is configured.
     pub model: Option<String>,
     /// True if the session has messages.
     pub resumed: bool,
@@ -89,22 +90,22 @@ pub struct OpenedSession {
 /// Result of a request to abort a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AbortStatus {
-    /// The turn is being ended.
+    /// The turn is being aborted.
     Aborting,
-    /// None runs.
+    /// No turn is running.
     Idle,
 }
 
-/// Sessions and the turns in them.
+/// Sessions and their turns.
 pub struct Conversations {
     deps: Arc<TurnDeps>,
     store: Store,
     agents: Arc<AgentCatalog>,
     running: Arc<RunningTurns>,
     suspended: SuspendedTurns,
-    /// Everything that goes on by itself: turns, and the titles that are made after them.
+    /// Background tasks: turns, and titles after them.
     tasks: TaskTracker,
-    /// Ends what goes on after turns when the gateway stops.
+    /// Ends the work after turns when the gateway stops.
     closing: Arc<StopSignal>,
 }
 
@@ -115,18 +116,21 @@ impl std::fmt::Debug for Conversations {
 }
 
 impl Conversations {
-    /// Conversations, none of them with a running turn.
+    /// Creates conversations without running turns.
     #[must_use]
     pub fn new(parts: ConversationDeps) -> Arc<Self> {
-        let keeper = Arc::new(parts.store.clone());
-        Self::with_store(parts, keeper)
+        let conversation_store = Arc::new(parts.store.clone());
+        Self::with_store(parts, conversation_store)
     }
 
-    pub(crate) fn with_store(parts: ConversationDeps, keeper: Arc<dyn ConversationStore>) -> Arc<Self> {
+    pub(crate) fn with_store(
+        parts: ConversationDeps,
+        conversation_store: Arc<dyn ConversationStore>,
+    ) -> Arc<Self> {
         let ConversationDeps { engine, store, agents, models, prices, budgets, clock, settings } = parts;
         let around = TurnDeps {
             engine,
-            store: keeper,
+            store: conversation_store,
             models,
             prices,
             budgets,
@@ -146,16 +150,15 @@ impl Conversations {
         })
     }
 
-    /// Takes other settings, from the next turn on.
+    /// Applies other settings from the next turn on.
     pub fn configure(&self, settings: ConversationSettings) {
         self.deps.settings.store(Arc::new(settings));
     }
 
-    /// Opens a session: says what there is of it and who answers. Nothing is kept of a session in which nothing has
-    /// been said.
+    /// Opens a session and returns its state. A session without messages is not stored.
     ///
     /// # Errors
-    /// [`OpenSessionError`].
+    /// [`OpenSessionError`] if it can't be opened.
     pub async fn open(
         &self,
         who: &Arc<Principal>,
@@ -183,22 +186,23 @@ impl Conversations {
         })
     }
 
-    /// Starts a turn. The person's message is in the store when this returns. The turn goes on when the viewer is
+    /// Starts a turn. The person's message is stored when this returns. The turn continues if the viewer is
     /// dropped.
     ///
     /// # Errors
-    /// [`TurnRefused`]; nothing has changed then.
+    /// [`StartTurnError`]; then nothing has changed.
     pub async fn start(self: &Arc<Self>, turn: TurnRequest) -> Result<TurnViewer, StartTurnError> {
         let this = Arc::clone(self);
-        // In a task of its own: who asks may go while the message is being kept, and then the turn has begun.
+        // In a separate task: the caller may be dropped while the message is being stored, and the turn must
+        // start anyway.
         let starting = self.tasks.spawn(async move { this.start_in_session(turn).await });
         starting.await.unwrap_or(Err(StartTurnError::ShuttingDown))
     }
 
-    /// Another view of the turn that runs in a session; none where none runs.
+    /// Returns another view of the running turn of a session, if there is one.
     ///
     /// # Errors
-    /// [`SessionError`].
+    /// [`SessionError`] if the principal may not see it.
     pub async fn attach(&self, who: &Principal, session: &str) -> Result<Option<TurnViewer>, SessionError> {
         match self.running.in_session(session) {
             Some(turn) if turn.principal != who.id => Err(SessionError::OwnerMismatch),
@@ -207,11 +211,11 @@ impl Conversations {
         }
     }
 
-    /// Ends the turn that runs in a session, if one does. It returns at once; the turn is over a moment later, which
-    /// its viewers are told.
+    /// Aborts the running turn of a session, if there is one. Returns at once; the viewers are notified when
+    /// the turn has ended.
     ///
     /// # Errors
-    /// [`SessionError`].
+    /// [`SessionError`] if the principal may not abort it.
     pub async fn abort(&self, who: &Principal, session: &str) -> Result<AbortStatus, SessionError> {
         match self.running.in_session(session) {
             Some(turn) if turn.principal != who.id && !who.role.is_owner() => {
@@ -228,18 +232,18 @@ impl Conversations {
 
     /// Runs a turn without a session. Dropping the viewer ends it.
     ///
-    /// An answer that calls tools of the caller beside the gateway's ends the turn when the gateway's have run. What
-    /// the caller is not told of it is remembered for some minutes, and put back in its place when the caller sends
-    /// the results of its own.
+    /// If an answer calls tools of the caller in addition to the gateway's, the turn ends after the gateway's
+    /// calls. The messages that the caller does not get are remembered for some minutes, and inserted when
+    /// the caller sends the results of its own calls.
     ///
     /// # Errors
-    /// [`TurnRefused`].
+    /// [`StartTurnError`]; then nothing has started.
     pub async fn complete(self: &Arc<Self>, request: StatelessRequest) -> Result<TurnViewer, StartTurnError> {
         self.start_stateless(request)
     }
 
-    /// Takes no new turns, gives those that run `within` to end, then ends them as `shutting_down`. Returns when
-    /// every turn is over.
+    /// Refuses new turns, gives running turns the time `within` to end, then ends them as `shutting_down`.
+    /// Returns when all turns have ended.
     pub async fn shut_down(&self, within: Duration) {
         self.running.close();
         self.closing.stop(StopReason::ShuttingDown);
@@ -250,7 +254,8 @@ impl Conversations {
         }
     }
 
-    /// The agent that answers: the one that the token is bound to, else the one that is asked for, else the session's.
+    /// Returns the agent that answers: the one that the token is bound to, otherwise the requested one,
+    /// otherwise the session's.
     fn resolve_agent(
         &self,
         who: &Principal,
@@ -280,7 +285,7 @@ impl Conversations {
     }
 }
 
-/// The id, where it can be one.
+/// Returns the id if it is valid.
 fn validate_id(id: &str) -> Result<&str, InvalidSessionId> {
     let length = id.chars().count();
     let fits = (1..=MAX_ID).contains(&length) && !id.chars().any(is_invisible);

@@ -8,15 +8,15 @@ use toolway_core::ProgressReport;
 use toolway_models::{FinishReason, ModelError, ModelUsage};
 use toolway_types::{CallId, Outcome, RawJson};
 
-/// One thing that happened in a turn. [`TurnEvent::Ended`] comes exactly once and last, but for
-/// [`TurnEvent::Titled`], which may follow.
+/// An event of a turn. [`TurnEvent::Ended`] occurs exactly once and comes last, except for
+/// [`TurnEvent::TitleGenerated`], which may follow.
 #[derive(Debug, Clone)]
 pub enum TurnEvent {
-    /// More text of the model.
+    /// More text of the answer.
     Chunk(String),
-    /// More of its thinking.
+    /// More text of the model's thinking.
     Thinking(String),
-    /// The text shown so far in this turn does not count: the request is made again.
+    /// The text so far in this turn is discarded: the request is made again.
     ChunkReset,
     /// A tool starts.
     ToolCall {
@@ -24,7 +24,7 @@ pub enum TurnEvent {
         id: CallId,
         /// The tool's name as the model knows it.
         name: String,
-        /// Always an object; `{}` where what the model wrote is none.
+        /// Arguments of the call. Always an object; `{}` if the model wrote none.
         arguments: RawJson,
     },
     /// Progress of a running tool.
@@ -47,27 +47,27 @@ pub enum TurnEvent {
         /// Duration, including waiting.
         duration: Duration,
     },
-    /// A request to the model failed before anything came of it, and is made again.
+    /// A request to the model failed before it gave an answer, and is made again.
     Retrying {
-        /// Which attempt failed, from 1.
+        /// Number of the failed attempt, from 1.
         attempt: u32,
         /// Time until the next attempt.
         wait: Duration,
-        /// Why it failed.
+        /// Error of the attempt.
         error: ModelError,
     },
-    /// Something that a person should know: history was shortened, the context is nearly full, a budget too.
+    /// Notice for the person: the history was shortened, or the context or a budget is nearly used up.
     Notice {
-        /// For programs.
+        /// Code for programs.
         code: NoticeCode,
-        /// In words.
+        /// Text for people.
         message: String,
     },
     /// The request to the model, if requested: one JSON object for each message, whose `content` is a string.
     DebugPrompt(Vec<RawJson>),
-    /// The turn is over.
+    /// The turn has ended.
     Ended(TurnEnd),
-    /// The session has a title, which the model made.
+    /// The model has generated a title for the session.
     TitleGenerated(String),
 }
 
@@ -77,30 +77,30 @@ pub enum TurnEvent {
 pub enum NoticeCode {
     /// Old tool results, or old messages, were replaced by a summary.
     ContextCompacted,
-    /// The conversation nears what the model can read.
+    /// The conversation nearly fills the model's context.
     ContextNearlyFull,
     /// The same call failed in the same way several times; the model was told.
     RepeatedFailure,
-    /// Tools were left out of the request: too many, or not expressible for this model.
+    /// Tools were omitted from the request: too many, or not expressible for this model.
     ToolsLeftOut,
-    /// The day's budget is used up, or nearly.
+    /// The daily budget is used up, or nearly.
     Budget,
-    /// The answer stopped at the limit of tokens that the model may write.
+    /// The answer reached the maximum number of output tokens.
     Truncated,
-    /// The model, or its provider's filter, refused to go on.
+    /// The model, or its provider's filter, refused to continue.
     Refused,
-    /// The model ended its answer without having said anything.
+    /// The model ended its answer without any text.
     Empty,
 }
 
 /// End of a turn.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TurnEnd {
-    /// In which way.
+    /// Way in which the turn ended.
     pub status: TurnStatus,
     /// All text of the model in this turn.
     pub full_response: String,
-    /// Tokens of all its requests together.
+    /// Tokens of all requests.
     pub usage: ModelUsage,
     /// Total cost. None if a price or a number of tokens is not known.
     pub cost: Option<f64>,
@@ -110,40 +110,40 @@ pub struct TurnEnd {
     pub rounds: u32,
     /// Number of tool calls.
     pub tool_calls: u32,
-    /// Why the model's last answer ended; none where it was cut off.
+    /// Reason why the model's last answer ended; `None` if it was interrupted.
     pub finish: Option<FinishReason>,
-    /// Calls of tools that only the caller can run, with which a stateless turn ends.
+    /// Calls of the caller's own tools, with which a stateless turn ends.
     pub client_calls: Vec<toolway_models::ToolCall>,
 }
 
-/// In which way a turn ended.
+/// Way in which a turn ended.
 #[derive(Debug, Clone, PartialEq)]
 pub enum TurnStatus {
-    /// The model said all it wanted.
+    /// The model finished its answer.
     Done,
-    /// Somebody stopped it. What was said stays.
+    /// The turn was aborted. Its messages stay.
     Aborted,
-    /// It failed. What was said stays, and is marked.
+    /// The turn failed. Its messages stay, and are marked.
     Failed(TurnFailure),
 }
 
-/// Why a turn failed.
+/// Failure of a turn.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct TurnFailure {
-    /// For programs.
+    /// Code for programs.
     pub code: TurnFailureCode,
-    /// In words.
+    /// Description for people.
     pub message: String,
     /// The next step for a person.
     pub hint: Option<String>,
 }
 
-/// Why a turn failed, for programs.
+/// Code of a turn's failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TurnFailureCode {
-    /// No model is set up.
+    /// No model is configured.
     NoModel,
     /// The model provider refused the key: `AUTH_ERROR` on the socket.
     Auth,
@@ -151,18 +151,18 @@ pub enum TurnFailureCode {
     Provider,
     /// A limit of the agent ended it (rounds, cost, seconds): `AGENT_ERROR`.
     LimitReached,
-    /// The day's budget is used up: `AGENT_ERROR`.
+    /// The daily budget is used up: `AGENT_ERROR`.
     BudgetExceeded,
-    /// The conversation does not fit the model, however much is left out: `AGENT_ERROR`.
+    /// The conversation does not fit the model, even if shortened: `AGENT_ERROR`.
     ContextTooLong,
-    /// The gateway stops: `AGENT_ERROR`.
+    /// The gateway is shutting down: `AGENT_ERROR`.
     ShuttingDown,
-    /// Something in the gateway failed: `AGENT_ERROR`.
+    /// The gateway failed: `AGENT_ERROR`.
     Internal,
 }
 
 impl NoticeCode {
-    /// The word on the wire.
+    /// Returns the name in messages.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -179,7 +179,7 @@ impl NoticeCode {
 }
 
 impl TurnFailureCode {
-    /// The word in records of turns.
+    /// Returns the name in records of turns.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {

@@ -1,7 +1,8 @@
-//! A whole session as a text: Markdown for people, JSON for programs (`docs/sessions.md` has its form).
+//! Exports a session as text: Markdown for people, JSON for programs (`docs/sessions.md` describes the
+//! format).
 //!
-//! Text of people, models and tools is data: in Markdown it can't end its own part, pass for a heading or another
-//! speaker, or bring HTML of its own.
+//! Text of people, models and tools is untrusted: in Markdown it can't end its own part, imitate a heading or
+//! another speaker, or add HTML.
 
 mod markdown;
 mod quote;
@@ -15,19 +16,19 @@ use toolway_types::{CallId, RawJson};
 
 use crate::transcript::part::{self, TranscriptPart};
 
-/// The form's number, which changes when programs that read it would have to.
+/// Version of the format. It changes with every incompatible change.
 const FORMAT_VERSION: u32 = 2;
-/// Messages that are read at a time.
+/// Number of messages that are read at a time.
 const PAGE: usize = 256;
-/// Most bytes of messages; what is older is left out, and that is said.
+/// Maximum size of all messages, in bytes; older ones are omitted with a note.
 const MAX_BYTES: usize = 256 << 20;
-/// Most turns of which it is told how they went, the newest.
+/// Maximum number of turns with details, the newest ones.
 const MAX_TURNS: usize = 1000;
-/// Most calls of which it is told how long they took.
+/// Maximum number of calls with a duration.
 const MAX_CALLS: usize = 10_000;
 
-/// A session as Markdown: who said what, and folded away, which tools were called, with their arguments, outcomes and
-/// durations.
+/// Exports a session as Markdown: the messages with their authors, and collapsed sections with the tool
+/// calls, their arguments, outcomes and durations.
 ///
 /// # Errors
 /// Fails if the store can't be read.
@@ -36,7 +37,7 @@ pub async fn markdown(store: &Store, session: &SessionRecord) -> Result<String, 
     Ok(markdown::write(session, &whole))
 }
 
-/// A session as a JSON text.
+/// Exports a session as JSON.
 ///
 /// # Errors
 /// Fails if the store can't be read.
@@ -54,20 +55,20 @@ pub async fn json(store: &Store, session: &SessionRecord) -> Result<String, Stor
     Ok(serde_json::to_string_pretty(&form).unwrap_or_default())
 }
 
-/// All that is known of a session.
+/// All data of a session for the export.
 struct SessionContents {
-    /// The oldest first.
+    /// Oldest first.
     messages: Vec<MessageRecord>,
     /// Number of earlier messages that are omitted.
     left_out: u64,
-    /// The oldest first.
+    /// Oldest first.
     turns: Vec<TurnRecord>,
     /// Durations of calls in microseconds.
     call_micros: HashMap<CallId, u64>,
 }
 
 impl SessionContents {
-    /// The newest messages of no more than about `most` bytes.
+    /// Reads the newest messages, up to about `most` bytes.
     async fn read(store: &Store, session: &SessionRecord, most: usize) -> Result<Self, StoreError> {
         let sessions = store.sessions();
         let mut newest_first: Vec<MessageRecord> = Vec::new();
@@ -95,7 +96,7 @@ impl SessionContents {
     }
 }
 
-/// Durations of the calls whose results are among these messages.
+/// Returns the durations of the calls whose results are in these messages.
 async fn call_durations(
     store: &Store,
     messages: &[MessageRecord],
@@ -226,11 +227,11 @@ impl<'s> ExportedMessage<'s> {
     }
 }
 
-/// A result with how long its call took, in milliseconds; any other part as it is.
+/// Adds the duration of the call to a result, in milliseconds; other parts are unchanged.
 fn with_duration(part: RawJson, micros: &HashMap<CallId, u64>) -> RawJson {
     let TranscriptPart::Part(MessagePart::ToolResult(result)) = part::decode_part(&part) else { return part };
     let Some(micros) = micros.get(&result.call_id) else { return part };
-    // Into the text, since the rest of it stays byte for byte.
+    // Inserted into the text, because the rest must stay byte for byte.
     let Some(fields) = part.get().trim_end().strip_suffix('}') else { return part };
     let text = format!("{fields},\"duration_ms\":{}}}", micros.div_ceil(1000));
     RawJson::parse(&text).unwrap_or(part)

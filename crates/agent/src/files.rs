@@ -1,19 +1,19 @@
-//! Files in which the owner writes models and agents: what is wrong in them, and whether they have changed.
+//! Files in which the owner defines models and agents: problems and changes.
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// No such file is longer than this, in bytes.
+/// Maximum size of such a file, in bytes.
 pub(crate) const MAX_FILE: u64 = 1 << 20;
 
 /// A problem of a file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}:{line}: {message}", path.display())]
 pub struct FileProblem {
-    /// The file.
+    /// Path of the file.
     pub path: PathBuf,
-    /// The line in it, from 1; 1 where it is the whole file.
+    /// Line in the file, from 1; 1 for the whole file.
     pub line: usize,
     /// Description of the problem.
     pub message: String,
@@ -32,13 +32,13 @@ impl FileProblem {
     }
 }
 
-/// The text of a file of at most [`MAX_FILE`] bytes; none where there is no such file.
+/// Reads a file of at most [`MAX_FILE`] bytes; `None` if it does not exist.
 pub(crate) fn read_text(path: &Path) -> Result<Option<String>, FileProblem> {
     read_text_limited(path, MAX_FILE)
 }
 
-/// The text of a file of at most so many bytes; none where there is no such file. What is no file but a pipe or a
-/// device is refused without being opened: reading it might never end.
+/// Reads a file of at most `most` bytes; `None` if it does not exist. A pipe or device is refused without
+/// opening it, because reading it might never end.
 pub(crate) fn read_text_limited(path: &Path, most: u64) -> Result<Option<String>, FileProblem> {
     let unreadable =
         |error: std::io::Error| FileProblem::new(path, 1, format!("the file can't be read: {error}"));
@@ -64,7 +64,7 @@ pub(crate) fn read_text_limited(path: &Path, most: u64) -> Result<Option<String>
 /// Identifies one state of some files.
 pub(crate) type FileStamps = Vec<(PathBuf, Option<SystemTime>, u64)>;
 
-/// The current state of files. Missing files are left out.
+/// Returns the current state of files. Missing files are omitted.
 pub(crate) fn file_stamps(files: impl IntoIterator<Item = PathBuf>) -> FileStamps {
     let mut mark: FileStamps = files
         .into_iter()
@@ -77,7 +77,7 @@ pub(crate) fn file_stamps(files: impl IntoIterator<Item = PathBuf>) -> FileStamp
     mark
 }
 
-/// The line of a place in a text, from 1.
+/// Returns the line of a position in a text, from 1.
 pub(crate) fn line_of(text: &str, at: usize) -> usize {
     let before = text.as_bytes().get(..at).unwrap_or(text.as_bytes());
     before.iter().filter(|byte| **byte == b'\n').count() + 1

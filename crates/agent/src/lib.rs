@@ -1,9 +1,9 @@
-//! Agents and what is said with them: which model answers with which tools ([`definition`]), the turn in which it
-//! does so, and the sessions in which turns are kept ([`conversations`]).
+//! Agents and conversations: the definition of an agent ([`definition`]), the turns in which its model
+//! answers with tools, and the sessions of stored turns ([`conversations`]).
 //!
-//! Nothing here knows HTTP or WebSocket on the caller's side, and no provider's API on the model's: a turn goes in
-//! as a [`TurnRequest`](turn::TurnRequest) and comes out as [`TurnEvent`](event::TurnEvent)s. Tools run through
-//! the engine only.
+//! This crate contains no HTTP, no WebSocket and no API of a model provider: a turn starts with a
+//! [`TurnRequest`](turn::TurnRequest) and produces [`TurnEvent`](event::TurnEvent)s. All tool calls go
+//! through the engine.
 
 pub mod agents;
 pub mod budget;

@@ -1,11 +1,11 @@
-//! Names that are close to one that does not exist, for whoever mistyped it.
+//! Suggests existing names that are similar to an unknown one.
 
-/// Most names that are proposed.
+/// Maximum number of suggestions.
 const MAX_SUGGESTIONS: usize = 3;
-/// Least similarity of suggested names, from 0 to 1.
+/// Minimum similarity of suggestions, from 0 to 1.
 const MIN_SIMILARITY: f64 = 0.75;
 
-/// The names that are close to one, the closest first.
+/// Returns the similar names, the most similar first.
 pub(crate) fn close_names<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) -> Vec<String> {
     let name = name.to_lowercase();
     let mut alike: Vec<(f64, &str)> = known
@@ -23,7 +23,7 @@ fn is_prefix_or_suffix(name: &str, known: &str) -> bool {
     name.len() > 2 && (known.starts_with(name) || known.ends_with(name) || name.ends_with(known.as_str()))
 }
 
-/// In words; none where nothing is close.
+/// Returns a question with the suggestions; `None` if there are none.
 pub(crate) fn did_you_mean(close: &[String]) -> Option<String> {
     match close {
         [] => None,

@@ -1,5 +1,6 @@
-//! Prices of models: a table that the owner writes or imports into the file `prices.toml`. None is shipped, and
-//! nothing is guessed: what a request cost is not known where a number of tokens or a price is not.
+//! Prices of models: a table that the owner writes or imports into the file `prices.toml`. Toolway includes
+//! no prices and never estimates costs: the cost of a request is unknown if a number of tokens or a price is
+//! missing.
 //!
 //! ```toml
 //! currency = "USD"
@@ -54,7 +55,7 @@ pub struct Price {
     /// Tokens written into the provider's cache; like `input` if missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_written: Option<f64>,
-    /// Only for requests that read at most so many tokens.
+    /// Maximum number of input tokens of requests with this price.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub up_to_input_tokens: Option<u64>,
     /// Context size of these models in tokens.
@@ -63,7 +64,7 @@ pub struct Price {
     /// Source of the price.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// When it was read there, `2026-11-01`.
+    /// Date of the price at its source, for example `2026-11-01`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub date: Option<String>,
 }
@@ -73,11 +74,11 @@ pub struct Price {
 pub struct Cost {
     /// The amount.
     pub amount: f64,
-    /// Of which currency.
+    /// Currency of the amount.
     pub currency: Arc<str>,
 }
 
-/// The table of prices.
+/// A table of prices.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PriceTable {
     currency: Arc<str>,
@@ -85,46 +86,48 @@ pub struct PriceTable {
 }
 
 impl Default for PriceTable {
-    /// A table without prices.
+    /// Creates a table without prices.
     fn default() -> Self {
         Self { currency: "USD".into(), prices: Vec::new() }
     }
 }
 
-/// Reads a table. `path` is only for what is said of problems.
+/// Parses a table. `path` is used only in problems.
 ///
 /// # Errors
-/// Everything that is wrong in it.
+/// All problems of the table.
 pub fn parse(text: &str, path: &Path) -> Result<PriceTable, Vec<FileProblem>> {
     file::parse(text, path)
 }
 
 impl PriceTable {
-    /// A table of these; of two that fit a model the first counts.
+    /// Creates a table. The first price that matches a model wins.
     #[must_use]
     pub fn new(currency: &str, prices: Vec<Price>) -> Self {
         Self { currency: currency.into(), prices }
     }
 
-    /// The currency of all its prices, three capital letters.
+    /// Returns the currency of all prices, three capital letters.
     #[must_use]
     pub fn currency(&self) -> &Arc<str> {
         &self.currency
     }
 
-    /// Its prices, in order.
+    /// Returns the prices in order.
     #[must_use]
     pub fn prices(&self) -> &[Price] {
         &self.prices
     }
 
-    /// Cost of a request to a model (`NAME/ID`). None if a price or a number of tokens is not known.
+    /// Returns the cost of a request to a model (`NAME/ID`). `None` if a price or a number of tokens is not
+    /// known.
     #[must_use]
     pub fn cost(&self, model: &str, usage: &ModelUsage) -> Option<Cost> {
         let (input, output) = (usage.input?, usage.output?);
         let within = |price: &&Price| price.up_to_input_tokens.is_none_or(|most| input <= most);
         let price = self.matching(model).find(within)?;
-        // What is not reported was not there: it is part of the input then, at the input's price.
+        // A count that is not reported counts as 0; these tokens are part of the input then, at the input's
+        // price.
         let cached = usage.cached.unwrap_or(0).min(input);
         let written = usage.cache_written.unwrap_or(0).min(input - cached);
         let amount = token_cost(input - cached - written, price.input)?
@@ -134,19 +137,19 @@ impl PriceTable {
         Some(Cost { amount, currency: Arc::clone(&self.currency) })
     }
 
-    /// Context size of a model (`NAME/ID`) in tokens, if it is in the table.
+    /// Returns the context size of a model (`NAME/ID`) in tokens, if it is in the table.
     #[must_use]
     pub fn context_window(&self, model: &str) -> Option<u64> {
         self.matching(model).find_map(|price| price.context_window)
     }
 
-    /// The table as the text of a file.
+    /// Formats the table as a file.
     #[must_use]
     pub fn to_toml(&self) -> String {
         file::write(self)
     }
 
-    /// The prices that fit a model, in order.
+    /// Returns the prices that match a model, in order.
     fn matching(&self, model: &str) -> impl Iterator<Item = &Price> {
         self.prices.iter().filter(move |price| pattern::matches(&price.model, model))
     }

@@ -1,6 +1,6 @@
-//! Which tools a request carries: those of the chat's own connection and those that the agent names first, then those
-//! that were used or found last in the conversation, then the others, as many as the model takes. The rest is left
-//! for `find_tools`. The same tools give the same set, of which the same bytes are made.
+//! Chooses the tools of a request: first those of the chat's own connection and those that the agent names,
+//! then those that were used or found most recently, then the others, as many as the model accepts. The model
+//! can find the rest with `find_tools`. The same tools give the same set, and the same bytes in the request.
 
 mod definition_cache;
 mod recent_tools;
@@ -26,24 +26,24 @@ pub(crate) struct SelectedTools {
     pub(crate) omitted: usize,
     /// True if the model can find the omitted tools.
     pub(crate) can_find: bool,
-    /// Those that can't be said to this model: name and why.
+    /// Tools that can't be expressed for this model, with the reasons.
     pub(crate) not_expressible: Arc<[(String, String)]>,
 }
 
-/// For whom tools are chosen.
+/// Input of a selection.
 pub(crate) struct SelectionInput<'c> {
     pub(crate) engine: &'c Engine,
     pub(crate) caller: &'c Caller,
     pub(crate) agent: &'c Arc<Agent>,
     pub(crate) model: &'c ModelRef,
-    /// Most tools where neither agent nor model says.
+    /// Maximum number of tools if neither agent nor model has a limit.
     pub(crate) max_tools: usize,
-    /// Tools that the caller runs itself. They come first, and hide others of their names. Like agent and setting, they
-    /// are the same in all choices of one selector.
+    /// Tools that the caller runs itself. They come first and hide others with their names. Like agent and
+    /// setting, they are the same for all selections of one selector.
     pub(crate) client_tools: &'c [Arc<ToolDefinition>],
 }
 
-/// Chooses the tools of a conversation's requests.
+/// Chooses the tools for the requests of a conversation.
 #[derive(Debug)]
 pub(crate) struct ToolSelector {
     definition_cache: Arc<DefinitionCache>,
@@ -51,7 +51,7 @@ pub(crate) struct ToolSelector {
     last: Option<(SelectionKey, SelectedTools)>,
 }
 
-/// All that a selection depends on.
+/// Everything that a selection depends on.
 #[derive(Debug)]
 struct SelectionKey {
     generation: u64,
@@ -74,13 +74,13 @@ struct ToolCandidate<'s> {
 /// Priority of a tool; smaller is higher.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum ToolRank {
-    /// Of the chat's own connection.
+    /// A tool of the chat's own connection.
     Own,
-    /// Named by the agent, in its order.
+    /// A tool that the agent names, in its order.
     Named(usize),
-    /// Used or found, the last first.
+    /// A tool that was used or found, the most recent first.
     Recent(usize),
-    /// Any other.
+    /// Any other tool.
     Other,
 }
 
@@ -89,12 +89,12 @@ impl ToolSelector {
         Self { definition_cache: shelf, recent: RecentTools::default(), last: None }
     }
 
-    /// Tools that the conversation has used or found.
+    /// Returns the tools that the conversation has used or found.
     pub(crate) fn recent(&mut self) -> &mut RecentTools {
         &mut self.recent
     }
 
-    /// The tools of the next request, as things are now.
+    /// Chooses the tools for the next request.
     pub(crate) fn select(&mut self, choice: &SelectionInput<'_>) -> SelectedTools {
         let generation = *choice.engine.registry().changes().borrow();
         let policy = choice.engine.policy();
@@ -128,10 +128,11 @@ impl ToolSelector {
         let mut candidates = self.candidates(choice, policy, &snapshot);
         let is_find = |it: &ToolCandidate<'_>| it.rank != ToolRank::Own && is_find_tools(&it.id);
         let find = candidates.iter().position(is_find).map(|at| candidates.remove(at));
-        // Its own patterns may name it, as any other tool; otherwise it is there for what is left out.
+        // The agent's patterns may name it like any other tool; otherwise it is included only if tools are
+        // omitted.
         let is_wanted = find.as_ref().is_some_and(|find| choice.agent.scope.includes(&find.id));
         candidates.sort_by(|a, b| a.rank.cmp(&b.rank).then_with(|| a.id.cmp(&b.id)));
-        // The caller's own count first, and all of them: what it can't be told of is for the provider to say.
+        // All of the caller's own tools are included: the provider reports those that it can't accept.
         let mut chosen = choice.client_tools.to_vec();
         let room = limit.saturating_sub(chosen.len());
         let all_fit = candidates.len() + usize::from(is_wanted) <= room;
@@ -214,16 +215,15 @@ impl ToolSelector {
     }
 }
 
-/// Most tools of a request: the least that agent (or setting), model and provider say.
+/// Returns the maximum number of tools of a request: the minimum of agent (or setting), model and provider.
 fn tool_limit(choice: &SelectionInput<'_>) -> usize {
     let agents = choice.agent.definition.max_tools.unwrap_or(choice.max_tools);
     let models = choice.model.facts.max_tools.unwrap_or(usize::MAX);
     agents.min(models).min(choice.model.provider.limits().max_tools)
 }
 
-/// Reports whether the bare name of a tool of the caller's own connection leads to it: no tool that comes with the
-/// gateway or
-/// that its owner made has it, nor is it another's full name. And models must be able to say it.
+/// Returns true if the bare name of a tool of the caller's own connection resolves to it: no built-in or own
+/// tool has this name, it is not the full name of another tool, and it is valid for models.
 fn resolves_by_bare_name(snapshot: &RegistrySnapshot, caller: &Caller, id: &ToolId) -> bool {
     id.tool.as_str().parse::<ExposedName>().is_ok()
         && matches!(

@@ -1,5 +1,5 @@
-//! Shared by this crate's tests: scripted models, tools made of closures, a store in memory, and
-//! a harness of all these.
+//! Helpers for this crate's tests: scripted models, tools from closures, a store in memory, and a harness
+//! with all of these.
 
 mod harness;
 mod memory_store;

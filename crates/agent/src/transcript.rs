@@ -1,8 +1,8 @@
-//! Converts messages between the store's form and the models' form: each part as a
-//! JSON object ([`part`]), messages with where they stand ([`history`]), and what is broken in them mended before a
-//! model sees it ([`mod@repair`]).
+//! Converts messages between the store's form and the models' form: parts as JSON objects ([`part`]),
+//! messages with their positions ([`history`]), and the repair of broken messages before a model gets them
+//! ([`mod@repair`]).
 //!
-//! Stored messages are never rewritten: reading copes with any content, also with that of a newer version.
+//! Stored messages are never rewritten: reading handles any content, including that of newer versions.
 
 pub mod history;
 pub mod part;

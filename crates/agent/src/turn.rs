@@ -1,6 +1,5 @@
 //! Turns: requests that start one ([`TurnRequest`], [`StatelessRequest`]) and the view of a running one
-//! ([`TurnViewer`]). The
-//! child modules run turns.
+//! ([`TurnViewer`]). The child modules run turns.
 
 pub(crate) mod broadcast;
 pub(crate) mod conversation_store;
@@ -29,17 +28,17 @@ use crate::event::TurnEvent;
 
 /// A turn in a session.
 pub struct TurnRequest {
-    /// The session's id.
+    /// Id of the session.
     pub session: Arc<str>,
     /// Principal that makes the request.
     pub principal: Arc<Principal>,
-    /// The agent that answers, as [`OpenedSession`](crate::conversations::OpenedSession) has it; the session's own where nothing
-    /// is said, and `default` in a new one.
+    /// Agent that answers, as in [`OpenedSession`](crate::conversations::OpenedSession). Default: the
+    /// session's own, or `default` for a new session.
     pub agent: Option<Arc<str>>,
     /// Input of the turn.
     pub input: TurnInput,
-    /// The registration of the asking connection, whose tools the agent has besides its own. Read anew at each
-    /// request to the model: a client may register its first tool in mid-turn.
+    /// Registration of the requesting connection, whose tools the agent can use too. It is read again for
+    /// each request to the model: a client may register its first tool during a turn.
     pub registration: ConnectionRegistration,
     /// Receives questions to the person, if a person can be asked.
     pub questions: Option<QuestionSink>,
@@ -53,19 +52,19 @@ impl std::fmt::Debug for TurnRequest {
     }
 }
 
-/// Current registration of a connection: the connection sets it, its turns read it. Cheap to clone; all
-/// clones are one.
+/// The current registration of a connection: the connection sets it, its turns read it. Cheap to clone; all
+/// clones share it.
 #[derive(Debug, Clone, Default)]
 pub struct ConnectionRegistration(Arc<RwLock<Option<CallerRegistration>>>);
 
 impl ConnectionRegistration {
-    /// The registration; none while nothing was registered.
+    /// Returns the registration; `None` while nothing is registered.
     #[must_use]
     pub fn current(&self) -> Option<CallerRegistration> {
         self.0.read().clone()
     }
 
-    /// Says what it is from now on.
+    /// Sets the registration.
     pub fn set(&self, own: Option<CallerRegistration>) {
         *self.0.write() = own;
     }
@@ -74,20 +73,20 @@ impl ConnectionRegistration {
 /// Input of a turn.
 #[derive(Debug, Clone, PartialEq)]
 pub enum TurnInput {
-    /// A new message: text, pictures.
+    /// A new message: text and images.
     Message(Vec<MessagePart>),
-    /// The last message of the person, again; the answer that it had is taken out of the session.
+    /// The last message of the person, again; the previous answer is removed from the session.
     Regenerate,
 }
 
-/// A turn without a session: the caller brings the whole conversation, and nothing of it is kept but the records of
-/// its calls and what it cost.
+/// A turn without a session: the caller sends the whole conversation, and only the call records and the cost
+/// are stored.
 pub struct StatelessRequest {
-    /// The agent's name.
+    /// Name of the agent.
     pub agent: String,
     /// Principal that makes the request.
     pub principal: Arc<Principal>,
-    /// System messages of the caller, which stand after the agent's own prompt.
+    /// System messages of the caller, which follow the agent's own prompt.
     pub system: Vec<String>,
     /// The conversation.
     pub messages: Vec<ModelMessage>,
@@ -95,7 +94,7 @@ pub struct StatelessRequest {
     pub client_tools: Vec<ToolDefinition>,
     /// Setting for whether the model must call a tool.
     pub tool_choice: ToolChoice,
-    /// The form that the answer must have.
+    /// Required format of the answer.
     pub output: Option<OutputSchema>,
     /// Options that override the agent's.
     pub options: ModelOptions,
@@ -107,28 +106,27 @@ impl std::fmt::Debug for StatelessRequest {
     }
 }
 
-/// Somebody's view of a running turn. Dropping it does not end a session's turn, which goes on for whoever comes
-/// back; it ends a stateless one.
+/// A view of a running turn. Dropping it does not end the turn of a session, which continues for later
+/// viewers; it ends a stateless turn.
 #[derive(Debug)]
 pub struct TurnViewer {
-    /// The turn's id, under which its calls are recorded.
+    /// Id of the turn. Its calls are recorded under this id.
     pub turn: Arc<str>,
-    /// Text of the turn that was there before this view began; empty for whoever started it.
+    /// Text of the turn before this view began; empty for the viewer that started it.
     pub text_so_far: String,
-    /// Calls that are under way at that time.
+    /// Calls that were running at that time.
     pub running_calls: Vec<RunningToolCall>,
-    /// Events from then on. Bounded: a viewer that does not read delays the turn, up to a
-    /// time limit.
+    /// Events from then on. Bounded: a viewer that does not read delays the turn, up to a time limit.
     pub events: mpsc::Receiver<TurnEvent>,
 }
 
-/// A call that is under way.
+/// A running call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunningToolCall {
-    /// Its id.
+    /// Id of the call.
     pub id: CallId,
     /// The tool's name as the model knows it.
     pub name: String,
-    /// Always an object, as in [`TurnEvent::ToolCall`].
+    /// Arguments. Always an object, as in [`TurnEvent::ToolCall`].
     pub arguments: RawJson,
 }

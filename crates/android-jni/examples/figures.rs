@@ -1,5 +1,5 @@
-//! What the bridge itself costs, measured within a Java virtual machine beside what is there without it. Loaded by
-//! `dev.toolway.bridge.Figures` of `android/tests`; `scripts/bench-android.sh` prints the table.
+//! Measures the overhead of the bridge within a Java virtual machine, compared with direct calls.
+//! `dev.toolway.bridge.Figures` of `android/tests` loads it; `scripts/bench-android.sh` prints the table.
 #![allow(unsafe_code, reason = "names that Java finds by their spelling, as in the library's own natives")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a measurement that can't be made has no figure")]
 
@@ -19,9 +19,9 @@ use toolway_android::{BridgeOptions, ProviderBridge, ProviderHost, ProviderNames
 use toolway_android_jni::JniHost;
 use toolway_device::{CancellationToken, ConnectionStatus, Device, DeviceHandle};
 
-/// Calls that are made in one way before those of the other way: what the machine does beside it meets both.
+/// Calls of one kind before those of the other, so that disturbances of the machine affect both.
 const TURN: usize = 50;
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 fn runtime() -> Runtime {
     tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap()
@@ -52,7 +52,8 @@ fn median(mut all: Vec<f64>) -> f64 {
     all.get(all.len() / 2).copied().unwrap()
 }
 
-/// The medians, in microseconds, of a call straight through the host, and of the same call through the bridge.
+/// Returns the medians, in microseconds, of a call directly through the host and of the same call through the
+/// bridge.
 fn calls(host: Arc<dyn ProviderHost>, authority: &str, rounds: usize) -> [f64; 2] {
     let runtime = runtime();
     runtime.block_on(async {
@@ -73,7 +74,7 @@ fn calls(host: Arc<dyn ProviderHost>, authority: &str, rounds: usize) -> [f64; 2
                         authority: authority.clone(),
                         method: cetp::EXECUTE_TOOL.to_owned(),
                         extras: Some(extras),
-                        timeout: PATIENCE,
+                        timeout: TIMEOUT,
                     };
                     let start = Instant::now();
                     host.call(&call).unwrap().unwrap();
@@ -84,19 +85,19 @@ fn calls(host: Arc<dyn ProviderHost>, authority: &str, rounds: usize) -> [f64; 2
             bare.extend(turn.await.unwrap());
             for _ in 0..TURN {
                 let start = Instant::now();
-                tool.run_local(&args, CancellationToken::new(), Some(PATIENCE)).await.unwrap();
+                tool.run_local(&args, CancellationToken::new(), Some(TIMEOUT)).await.unwrap();
                 bridged.push(micros(start.elapsed()));
             }
         }
         bridge.stop().await;
-        // What came first warmed the virtual machine.
+        // The first calls warm up the virtual machine.
         let warm = |all: Vec<f64>| median(all.into_iter().skip(rounds / 2).collect());
         [warm(bare), warm(bridged)]
     })
 }
 
-/// In microseconds: from the start of a bridge until so many providers are ready, and from then until the gateway
-/// has said that their tools are live. The best of so many rounds.
+/// Returns, in microseconds, the time from the start of a bridge until all providers are ready, and from then
+/// until the gateway has confirmed their tools. Takes the best of several rounds.
 fn scan(host: &Arc<dyn ProviderHost>, url: &str, token: &str, providers: usize, rounds: usize) -> [f64; 2] {
     let runtime = runtime();
     let mut best = [f64::INFINITY; 2];
@@ -122,7 +123,7 @@ fn scan(host: &Arc<dyn ProviderHost>, url: &str, token: &str, providers: usize, 
                 }
                 _ => false,
             };
-            tokio::time::timeout(PATIENCE, status.wait_for(live)).await.unwrap().unwrap();
+            tokio::time::timeout(TIMEOUT, status.wait_for(live)).await.unwrap().unwrap();
             let registered = start.elapsed().saturating_sub(scanned);
             bridge.stop().await;
             let _ = device.stop().await;

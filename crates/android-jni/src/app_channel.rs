@@ -1,6 +1,6 @@
-//! What the app is told: questions to its user, and what becomes of the bridge. All of it goes one way, in order,
-//! through one thread that calls `tell` of a Java object (`dev.toolway.host.ToolwayBridge`); what the user answers
-//! comes back through [`answered`]. An app that takes its time delays what it is told, and nothing else.
+//! Sends events to the app: questions for its user and the state of the bridge. One thread calls `tell` of a
+//! Java object (`dev.toolway.host.ToolwayBridge`) for each event, in order. The user's answers come back
+//! through [`answer_question`]. A slow app delays its own events and nothing else.
 
 mod event;
 mod prompt;
@@ -21,21 +21,21 @@ use tokio::sync::{Semaphore, mpsc, oneshot};
 pub(crate) use event::AppEvent;
 pub(crate) use questions::{UserAnswer, answer_question};
 
-/// What the app has not been told yet, at most; who has more to tell waits.
+/// Maximum number of queued events; senders wait while the queue is full.
 const QUEUE_CAPACITY: usize = 64;
-/// Tasks that wait in the place of somebody who can't, at most. What comes after is not told: an app that is so far
-/// behind shows nothing of it anyway.
+/// Maximum number of tasks that wait on behalf of senders that can't wait. Further events are dropped: an app
+/// that is so slow shows nothing of them anyway.
 const MAX_WAITING_TASKS: usize = 64;
 
-/// What goes to the thread that tells.
+/// Message to the thread that calls Java.
 #[derive(Debug)]
 enum AppChannelMessage {
     Event(AppEvent),
-    /// All before it has been told.
+    /// Signals when all earlier events have been delivered.
     Flush(oneshot::Sender<()>),
 }
 
-/// The app. Cheap to clone.
+/// The channel to the app. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct AppChannel {
     messages: mpsc::Sender<AppChannelMessage>,
@@ -43,10 +43,10 @@ pub struct AppChannel {
 }
 
 impl AppChannel {
-    /// Behind this object, from a thread that Java knows.
+    /// Creates a channel to this Java object.
     ///
     /// # Errors
-    /// Java is out of memory.
+    /// [`Error`] if Java is out of memory.
     pub fn new(env: &mut Env<'_>, object: &JObject<'_>) -> Result<Self, Error> {
         let object = Arc::new(env.new_global_ref(object)?);
         let vm = env.get_java_vm()?;
@@ -58,17 +58,17 @@ impl AppChannel {
         telling.map_err(|_| Error::JniCall(jni::errors::JniError::NoMemory))
     }
 
-    /// With this in Java's place.
+    /// Creates a channel with a Rust callback instead of Java.
     ///
     /// # Errors
-    /// The system gives no thread.
+    /// [`io::Error`] if the system can't start a thread.
     pub(crate) fn with_callback(mut tell: impl FnMut(&AppEvent) + Send + 'static) -> io::Result<Self> {
         let (messages, mut untold) = mpsc::channel(QUEUE_CAPACITY);
         std::thread::Builder::new().name("toolway-events".to_owned()).spawn(move || {
             while let Some(message) = untold.blocking_recv() {
                 match message {
                     AppChannelMessage::Event(event) => tell(&event),
-                    // Who wanted to know may have given up.
+                    // The receiver may have been dropped.
                     AppChannelMessage::Flush(reached) => drop(reached.send(())),
                 }
             }
@@ -76,21 +76,21 @@ impl AppChannel {
         Ok(Self { messages, capacity: Arc::new(Semaphore::new(MAX_WAITING_TASKS)) })
     }
 
-    /// Tells it, as soon as there is room.
+    /// Sends an event, and waits for space in the queue.
     pub(crate) async fn send(&self, event: AppEvent) {
-        // The thread ends with the last sender, so there is somebody to tell.
+        // The thread ends with the last sender, so it is still running.
         let _ = self.messages.send(AppChannelMessage::Event(event)).await;
     }
 
-    /// Waits until it has been told all that there was room for before.
+    /// Waits until all queued events have been delivered.
     pub(crate) async fn flush(&self) {
         let (mark, reached) = oneshot::channel();
         let _ = self.messages.send(AppChannelMessage::Flush(mark)).await;
         let _ = reached.await;
     }
 
-    /// Tells it without waiting. Where there is no room, a task waits in the caller's place; where too many wait
-    /// already, it is not told.
+    /// Sends an event without waiting. If the queue is full, a task waits on behalf of the caller. If too
+    /// many tasks wait already, the event is dropped.
     pub(crate) fn send_detached(&self, event: AppEvent) {
         let Err(mpsc::error::TrySendError::Full(message)) =
             self.messages.try_send(AppChannelMessage::Event(event))
@@ -113,7 +113,7 @@ impl AppChannel {
 
 fn tell(vm: &JavaVM, object: &Global<JObject<'static>>, event: &AppEvent) -> Result<(), Error> {
     let Ok(event) = event.to_bytes() else { return Ok(()) };
-    // What is made in here is freed when it ends, and what Java threw is caught.
+    // References that are created here are freed at the end, and Java exceptions are caught.
     vm.attach_current_thread(|env| {
         let event = env.byte_array_from_slice(&event)?;
         env.call_method(

@@ -1,5 +1,5 @@
-//! A bridge that runs: a device, the bridge that keeps its tools, and a runtime for both. The app knows it by a
-//! number, so that what it asks of one that has ended finds nothing.
+//! A running bridge: a device, the bridge with its tools, and a runtime for both. The app refers to it by a
+//! number, so that requests for an ended bridge find nothing.
 
 #[cfg(test)]
 mod tests;
@@ -22,24 +22,24 @@ use toolway_device::{BuildError, Device};
 use crate::app_channel::{AppChannel, AppEvent};
 use crate::settings::BridgeSettings;
 
-/// Threads of the runtime. Calls that block have threads of their own.
+/// Number of threads of the runtime. Blocking calls have their own threads.
 const THREADS: usize = 2;
-/// How long the app may take to be told the last things of a bridge that has stopped, and how long what is left then
-/// may still take.
+/// Maximum time for delivering the last events of a stopped bridge to the app, and for the remaining tasks
+/// after that.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
-/// What the app has asked for and is under way, at most.
+/// Maximum number of the app's requests in flight.
 const MAX_REQUESTS: usize = 16;
 
 static RUNNING_BRIDGES: LazyLock<Mutex<HashMap<i64, Arc<RunningBridge>>>> = LazyLock::new(Mutex::default);
 static NEXT: AtomicI64 = AtomicI64::new(1);
 
-/// Why a bridge did not start.
+/// Reason why a bridge did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum BridgeStartError {
-    /// The device could not be set up.
+    /// The device could not be created.
     #[error(transparent)]
     Device(#[from] BuildError),
-    /// The system gives no threads.
+    /// The system could not start a thread.
     #[error("no threads could be started: {0}")]
     Threads(#[from] std::io::Error),
 }
@@ -52,20 +52,20 @@ pub struct RunningBridge(Mutex<Option<BridgeRuntime>>);
 struct BridgeRuntime {
     device: toolway_device::RunningDevice,
     bridge: Arc<ProviderBridge>,
-    /// What the app has asked for and is under way.
+    /// The app's requests in flight.
     requests: TaskTracker,
     stop: CancellationToken,
     app: AppChannel,
-    /// Tells the app of names until the bridge gives no more.
+    /// Task that sends names to the app until the bridge ends.
     names_relay: JoinHandle<()>,
     runtime: Runtime,
 }
 
 impl RunningBridge {
-    /// Starts one, and gives its number.
+    /// Starts a bridge and returns its number.
     ///
     /// # Errors
-    /// [`StartError`]; then nothing runs.
+    /// [`BridgeStartError`]; then nothing runs.
     pub fn start(
         host: Arc<dyn ProviderHost>,
         shell: AppChannel,
@@ -133,8 +133,8 @@ impl RunningBridge {
         Ok(number)
     }
 
-    /// Stops one and waits until the gateway has been told, and the app of the names that were given last: who has
-    /// a name must keep it. Four seconds at most, where neither of them listens. Whether it ran.
+    /// Stops a bridge, and waits until the gateway is informed and the app has the last names, which it must
+    /// store. Takes at most four seconds if neither responds. Returns true if the bridge was running.
     pub fn stop(number: i64) -> bool {
         let Some(running) = RUNNING_BRIDGES.lock().remove(&number) else { return false };
         let Some(parts) = running.0.lock().take() else { return false };
@@ -154,10 +154,10 @@ impl RunningBridge {
             if let Some(bridge) = Arc::into_inner(bridge) {
                 bridge.stop().await;
             }
-            // Why it had stopped already, if it had, the app has been told.
+            // The app has already got the reason if the device stopped by itself.
             let _ = device.stop().await;
             let told = async {
-                // A panic has been logged; there is nothing more to do about it.
+                // A panic has been logged.
                 let _ = names_told.await;
                 shell.flush().await;
             };
@@ -169,13 +169,13 @@ impl RunningBridge {
         true
     }
 
-    /// Asks all apps again. Whether it runs.
+    /// Lists the tools of all apps again. Returns true if the bridge runs.
     pub fn rescan(number: i64) -> bool {
         Self::with_bridge(number, |parts| parts.bridge.rescan()).is_some()
     }
 
-    /// Takes the user to an app that wants to be allowed. Whether that has begun: it has not where no bridge runs,
-    /// or where so much of it is under way that a user can't mean it.
+    /// Takes the user to an app that requires authorization. Returns true if this has started: false if no
+    /// bridge runs, or if there are more requests in flight than a user would make.
     pub fn authorize(number: i64, authority: String) -> bool {
         let begun = Self::with_bridge(number, |parts| {
             if parts.requests.len() >= MAX_REQUESTS {
@@ -194,14 +194,14 @@ impl RunningBridge {
         begun.unwrap_or(false)
     }
 
-    /// Nothing where it does not run.
+    /// Runs a function with a running bridge; returns `None` if it does not run.
     fn with_bridge<T>(number: i64, run: impl FnOnce(&BridgeRuntime) -> T) -> Option<T> {
         let running = RUNNING_BRIDGES.lock().get(&number).cloned()?;
         running.0.lock().as_ref().map(run)
     }
 }
 
-/// Tells the app of each change, or of the last where it is slower than they are.
+/// Sends each change to the app, or only the last if the app is slower.
 async fn relay_changes<T: Clone>(
     mut changes: watch::Receiver<T>,
     shell: AppChannel,
@@ -216,7 +216,7 @@ async fn relay_changes<T: Clone>(
     }
 }
 
-/// The same for names, of which there may be none yet.
+/// Sends changes of names, of which there may be none yet.
 async fn relay_names(mut given: watch::Receiver<Option<String>>, shell: AppChannel) {
     while given.changed().await.is_ok() {
         let names = given.borrow_and_update().clone();

@@ -1,9 +1,10 @@
-//! What crosses between Java and Rust, as bytes: one array there, one array back. A bundle of ten values would
-//! else be fifty calls through JNI, each with references to free. The Java side is `dev.toolway.host.Reader` and
-//! `Writer`.
+//! The binary format between Java and Rust: one byte array per call and one per answer. A bundle of ten
+//! values would otherwise take fifty JNI calls, each with references to free. The Java side is
+//! `dev.toolway.host.Reader` and `Writer`.
 //!
-//! Numbers are big-endian. A text is its length in bytes as an `int` and UTF-8. A list is its length as an `int`
-//! and its members. A value is a byte that says its kind (see [`kind`]), and what that kind holds. A bundle is a
+//! Numbers are big-endian. A text is its length in bytes as an `int` and UTF-8. A list is its length as an
+//! `int` and its elements. A value is a byte for its kind (see [`kind`]) and its content. A bundle is a list
+//! of keys and values. An optional value follows a byte that is 1 if it is present.
 //! list of keys with values. Something that can be absent follows a byte that is 1 where it is there.
 
 #[cfg(test)]
@@ -11,10 +12,10 @@ mod tests;
 
 use toolway_android::{Bundle, BundleValue};
 
-/// Bundles within bundles, at most.
+/// Maximum nesting of bundles.
 const MAX_NESTED: usize = 16;
 
-/// The kinds of values.
+/// Kinds of values.
 mod kind {
     pub(super) const NULL: u8 = 0;
     pub(super) const BOOLEAN: u8 = 1;
@@ -29,78 +30,78 @@ mod kind {
     pub(super) const OTHER: u8 = 10;
 }
 
-/// The bytes are not what the other side should have written.
+/// Error in bytes from the other side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum CodecError {
-    /// They end too early.
+    /// The bytes end too early.
     #[error("the host's answer ends too early")]
     Truncated,
-    /// A length is negative, or more than could follow.
+    /// A length is negative or exceeds the remaining bytes.
     #[error("the host's answer has a length that can't be")]
     InvalidLength,
-    /// A text is not UTF-8.
+    /// A text is not valid UTF-8.
     #[error("a text in the host's answer is not UTF-8")]
     InvalidUtf8,
-    /// A byte that says what follows says nothing known.
+    /// A kind byte has an unknown value.
     #[error("the host's answer has {0}, which means nothing here")]
     UnknownKind(u8),
-    /// Bundles within bundles, too many.
+    /// Bundles are nested too deeply.
     #[error("the host's answer has more than {MAX_NESTED} bundles within each other")]
     TooDeep,
-    /// Something follows the end.
+    /// There are bytes after the end.
     #[error("the host's answer goes on after its end")]
     TrailingBytes,
-    /// A value of a class that can't be sent.
+    /// A value has a class that can't be sent.
     #[error("a value of a class that is only known by name can't be sent")]
     Unsendable,
 }
 
-/// Writes what Java reads.
+/// Encoder of data for Java.
 #[derive(Debug, Default)]
 pub struct CodecWriter(Vec<u8>);
 
 impl CodecWriter {
-    /// What was written.
+    /// Returns the encoded bytes.
     #[must_use]
     pub fn into_bytes(self) -> Vec<u8> {
         self.0
     }
 
-    /// A byte.
+    /// Writes a byte.
     pub fn byte(&mut self, byte: u8) {
         self.0.push(byte);
     }
 
-    /// An `int`.
+    /// Writes an `int`.
     pub fn int(&mut self, number: i32) {
         self.0.extend(number.to_be_bytes());
     }
 
-    /// A `long`.
+    /// Writes a `long`.
     pub fn long(&mut self, number: i64) {
         self.0.extend(number.to_be_bytes());
     }
 
-    /// How many follow.
+    /// Writes the length of a list.
     ///
     /// # Errors
-    /// More than Java can count.
+    /// [`CodecError::InvalidLength`] if it exceeds an `int`.
     pub fn length(&mut self, length: usize) -> Result<(), CodecError> {
         self.int(i32::try_from(length).map_err(|_| CodecError::InvalidLength)?);
         Ok(())
     }
 
-    /// A text.
+    /// Writes a text.
     ///
     /// # Errors
-    /// Longer than Java's can be.
+    /// [`CodecError::InvalidLength`] if it is longer than a Java string can be.
     pub fn text(&mut self, text: &str) -> Result<(), CodecError> {
         self.length(text.len())?;
         self.0.extend(text.as_bytes());
         Ok(())
     }
 
-    /// A text that may be absent.
+    /// Writes an optional text.
     ///
     /// # Errors
     /// As [`Self::text`].
@@ -109,7 +110,7 @@ impl CodecWriter {
         text.map_or(Ok(()), |text| self.text(text))
     }
 
-    /// A list of texts.
+    /// Writes a list of texts.
     ///
     /// # Errors
     /// As [`Self::text`].
@@ -118,10 +119,10 @@ impl CodecWriter {
         texts.iter().try_for_each(|text| self.text(text))
     }
 
-    /// A bundle.
+    /// Writes a bundle.
     ///
     /// # Errors
-    /// A value that can't be sent, or too many or too much of something.
+    /// [`CodecError`] if it has a value that can't be sent, or exceeds a limit.
     pub fn bundle(&mut self, bundle: &Bundle) -> Result<(), CodecError> {
         self.nested_bundle(bundle, MAX_NESTED)
     }
@@ -184,23 +185,23 @@ impl CodecWriter {
     }
 }
 
-/// Reads what Java wrote. Allocates no more than the bytes that are there.
+/// Decoder of data from Java. Allocates no more than the size of the input.
 #[derive(Debug)]
 pub struct CodecReader<'a> {
     rest: &'a [u8],
 }
 
 impl<'a> CodecReader<'a> {
-    /// From the start of these.
+    /// Creates a decoder for these bytes.
     #[must_use]
     pub fn new(bytes: &'a [u8]) -> Self {
         Self { rest: bytes }
     }
 
-    /// That is all.
+    /// Checks that all bytes have been read.
     ///
     /// # Errors
-    /// It is not.
+    /// [`CodecError::TrailingBytes`] if there are more.
     pub fn end(self) -> Result<(), CodecError> {
         if self.rest.is_empty() { Ok(()) } else { Err(CodecError::TrailingBytes) }
     }
@@ -211,18 +212,18 @@ impl<'a> CodecReader<'a> {
         Ok(*taken)
     }
 
-    /// A byte.
+    /// Reads a byte.
     ///
     /// # Errors
-    /// [`Malformed`].
+    /// [`CodecError`] if the bytes are invalid.
     pub fn byte(&mut self) -> Result<u8, CodecError> {
         Ok(u8::from_be_bytes(self.take()?))
     }
 
-    /// A byte that says yes or no.
+    /// Reads a boolean.
     ///
     /// # Errors
-    /// [`Malformed`].
+    /// [`CodecError`] if the bytes are invalid.
     pub fn flag(&mut self) -> Result<bool, CodecError> {
         match self.byte()? {
             0 => Ok(false),
@@ -231,27 +232,28 @@ impl<'a> CodecReader<'a> {
         }
     }
 
-    /// An `int`.
+    /// Reads an `int`.
     ///
     /// # Errors
-    /// [`Malformed`].
+    /// [`CodecError`] if the bytes are invalid.
     pub fn int(&mut self) -> Result<i32, CodecError> {
         Ok(i32::from_be_bytes(self.take()?))
     }
 
-    /// How many follow. Each takes a byte at least, so there can't be more than bytes.
+    /// Reads the length of a list. Each element has at least one byte, so it can't exceed the remaining
+    /// bytes.
     ///
     /// # Errors
-    /// [`Malformed`].
+    /// [`CodecError`] if the bytes are invalid.
     pub fn length(&mut self) -> Result<usize, CodecError> {
         let length = usize::try_from(self.int()?).map_err(|_| CodecError::InvalidLength)?;
         if length > self.rest.len() { Err(CodecError::InvalidLength) } else { Ok(length) }
     }
 
-    /// A text.
+    /// Reads a text.
     ///
     /// # Errors
-    /// [`Malformed`].
+    /// [`CodecError`] if the bytes are invalid.
     pub fn text(&mut self) -> Result<String, CodecError> {
         let length = self.length()?;
         let (text, rest) = self.rest.split_at_checked(length).ok_or(CodecError::Truncated)?;
@@ -259,18 +261,18 @@ impl<'a> CodecReader<'a> {
         std::str::from_utf8(text).map(str::to_owned).map_err(|_| CodecError::InvalidUtf8)
     }
 
-    /// A text that may be absent.
+    /// Reads an optional text.
     ///
     /// # Errors
-    /// [`Malformed`].
+    /// [`CodecError`] if the bytes are invalid.
     pub fn text_or_none(&mut self) -> Result<Option<String>, CodecError> {
         Ok(if self.flag()? { Some(self.text()?) } else { None })
     }
 
-    /// A list of these.
+    /// Reads a list.
     ///
     /// # Errors
-    /// [`Malformed`].
+    /// [`CodecError`] if the bytes are invalid.
     pub fn list<T>(
         &mut self,
         mut member: impl FnMut(&mut Self) -> Result<T, CodecError>,
@@ -279,18 +281,18 @@ impl<'a> CodecReader<'a> {
         (0..length).map(|_| member(self)).collect()
     }
 
-    /// A bundle.
+    /// Reads a bundle.
     ///
     /// # Errors
-    /// [`Malformed`].
+    /// [`CodecError`] if the bytes are invalid.
     pub fn bundle(&mut self) -> Result<Bundle, CodecError> {
         self.nested_bundle(MAX_NESTED)
     }
 
-    /// A value that holds no bundle.
+    /// Reads a value that is not a bundle.
     ///
     /// # Errors
-    /// [`Malformed`].
+    /// [`CodecError`] if the bytes are invalid.
     pub fn plain_value(&mut self) -> Result<BundleValue, CodecError> {
         self.value(0)
     }

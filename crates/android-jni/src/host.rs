@@ -1,8 +1,8 @@
-//! The apps of the phone that this library runs on, reached by calling methods of a Java object
-//! (`dev.toolway.host.ToolwayHost`). Each takes an array of bytes and gives one, see [`crate::codec`].
+//! Access to the apps of the phone that this library runs on, through the methods of a Java object
+//! (`dev.toolway.host.ToolwayHost`). Each method takes and returns a byte array (see [`crate::codec`]).
 //!
-//! Methods are looked up on the object itself. On a thread that Rust made, looking a class up by its name would
-//! quietly give another one than the app's.
+//! Methods are looked up on the object itself. On a thread that Rust created, a lookup of the class by name
+//! would silently find another class than the app's.
 
 mod listeners;
 mod reply;
@@ -21,18 +21,18 @@ use crate::codec::{CodecError, CodecReader, CodecWriter};
 
 pub(crate) use listeners::notify_listener;
 
-/// A host behind a Java object. Its methods may be called on any thread; one that Java does not know is made
-/// known to it, and stays so until it ends.
+/// A host with a Java object. Its methods may be called on any thread; a thread that is unknown to Java is
+/// attached until it ends.
 #[derive(Debug)]
 pub struct JniHost {
     vm: JavaVM,
     object: Global<JObject<'static>>,
 }
 
-/// Why Java gave no answer.
+/// Reason why Java gave no answer.
 #[derive(Debug)]
 enum JavaCallError {
-    /// Its method threw, which it does for nothing that an app does.
+    /// The Java method threw, which it never does because of an app.
     Threw {
         class: String,
         message: String,
@@ -44,7 +44,7 @@ enum JavaCallError {
 impl From<Error> for JavaCallError {
     fn from(error: Error) -> Self {
         match error {
-            // Its own text leaves the class out.
+            // The exception's own text does not include the class.
             Error::CaughtJavaException { name, msg, .. } => Self::Threw { class: name, message: msg },
             other => Self::Jni(other),
         }
@@ -82,15 +82,15 @@ impl From<JavaCallError> for CallFailure {
 }
 
 impl JniHost {
-    /// Behind this object.
+    /// Creates a host with this Java object.
     ///
     /// # Errors
-    /// Java is out of memory.
+    /// [`Error`] if Java is out of memory.
     pub fn new(env: &mut Env<'_>, object: &JObject<'_>) -> Result<Self, Error> {
         Ok(Self { vm: env.get_java_vm()?, object: env.new_global_ref(object)? })
     }
 
-    /// Calls one of its methods with what `write` writes, and gives what it answered.
+    /// Calls a method with the arguments that `write` encodes, and returns its answer.
     fn call_java(
         &self,
         method: &JNIStr,
@@ -99,7 +99,7 @@ impl JniHost {
         let mut request = CodecWriter::default();
         write(&mut request)?;
         let request = request.into_bytes();
-        // References made in here are freed when it ends, and what Java threw is caught and none of it stays.
+        // References that are created here are freed at the end, and Java exceptions are caught and cleared.
         self.vm.attach_current_thread(|env| {
             let request = env.byte_array_from_slice(&request)?;
             let arguments = [JValue::Object(&request)];
@@ -110,7 +110,7 @@ impl JniHost {
         })
     }
 
-    /// As [`Self::ask`], for what the system answers with a failure or with what `read` reads.
+    /// Like [`Self::call_java`], for methods that return a failure of the system or a value for `read`.
     fn call_java_system<T>(
         &self,
         method: &JNIStr,

@@ -1,11 +1,12 @@
-//! The library that an Android app loads to be a bridge: app providers reached through JNI ([`JniHost`]), a device
-//! that offers their tools to a gateway ([`Running`]), and the functions that the app's Java side calls
-//! ([`natives`]). Nothing in here is Android's alone; tests run it in any Java virtual machine.
+//! The library that an Android app loads to act as a bridge: access to app providers through JNI
+//! ([`JniHost`]), a device that offers their tools to a gateway ([`RunningBridge`]), and the functions that
+//! the app's Java side calls ([`natives`]). Nothing here is specific to Android; tests run it in any Java
+//! virtual machine.
 //!
-//! Java finds those functions by the spelling of their names, which Rust keeps only with an attribute that counts
-//! as unsafe code: two libraries could define one name. They are named after `dev.toolway.host.Natives`, and that
-//! attribute is the only unsafe code in this crate. Pointers are JNI's own, wrapped by the crate `jni`; what Java
-//! holds of Rust's are numbers that are looked up.
+//! Java finds these functions by their names, which Rust exports only with an attribute that counts as unsafe
+//! code, because two libraries could define the same name. They are named after `dev.toolway.host.Natives`,
+//! and this attribute is the only unsafe code in this crate. The crate `jni` wraps JNI's pointers; Java
+//! refers to Rust objects by numbers that are looked up.
 
 mod app_channel;
 mod bridge_runtime;

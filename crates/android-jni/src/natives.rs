@@ -1,5 +1,5 @@
-//! The functions that Java calls, `native` in `dev.toolway.host.Natives`. Each only turns what it is given into what
-//! the rest takes. A failure, and a panic, ends here and becomes an exception.
+//! The `native` functions of `dev.toolway.host.Natives`, which Java calls. Each converts its arguments.
+//! Errors and panics become Java exceptions.
 #![allow(unsafe_code, reason = "names that Java finds by their spelling; see the head of the library")]
 
 mod native_error;
@@ -17,7 +17,7 @@ use crate::host::{self, JniHost};
 use crate::settings::BridgeSettings;
 use native_error::{NativeError, ThrowPolicy};
 
-/// `start`: starts a bridge and gives its number.
+/// `start`: starts a bridge and returns its number.
 #[unsafe(no_mangle)]
 pub extern "system" fn Java_dev_toolway_host_Natives_start<'local>(
     mut env: EnvUnowned<'local>,
@@ -36,7 +36,7 @@ pub extern "system" fn Java_dev_toolway_host_Natives_start<'local>(
     .resolve::<ThrowPolicy>()
 }
 
-/// `stop`: stops a bridge and waits until it has ended. Whether it ran.
+/// `stop`: stops a bridge and waits until it has ended. Returns true if it was running.
 #[unsafe(no_mangle)]
 pub extern "system" fn Java_dev_toolway_host_Natives_stop<'local>(
     mut env: EnvUnowned<'local>,
@@ -46,7 +46,7 @@ pub extern "system" fn Java_dev_toolway_host_Natives_stop<'local>(
     env.with_env(|_| -> Result<_, NativeError> { Ok(RunningBridge::stop(bridge)) }).resolve::<ThrowPolicy>()
 }
 
-/// `rescan`: asks all apps again. Whether the bridge runs.
+/// `rescan`: lists the tools of all apps again. Returns true if the bridge runs.
 #[unsafe(no_mangle)]
 pub extern "system" fn Java_dev_toolway_host_Natives_rescan<'local>(
     mut env: EnvUnowned<'local>,
@@ -56,7 +56,7 @@ pub extern "system" fn Java_dev_toolway_host_Natives_rescan<'local>(
     env.with_env(|_| -> Result<_, NativeError> { Ok(RunningBridge::rescan(bridge)) }).resolve::<ThrowPolicy>()
 }
 
-/// `authorize`: takes the user to an app that wants to be allowed. Whether that has begun.
+/// `authorize`: takes the user to an app that requires authorization. Returns true if this has started.
 #[unsafe(no_mangle)]
 pub extern "system" fn Java_dev_toolway_host_Natives_authorize<'local>(
     mut env: EnvUnowned<'local>,
@@ -71,7 +71,8 @@ pub extern "system" fn Java_dev_toolway_host_Natives_authorize<'local>(
     .resolve::<ThrowPolicy>()
 }
 
-/// `answer`: what the user answers to a question: 0 no, 1 yes, 2 back again. Whether anybody waited for it.
+/// `answer`: passes the user's answer to a question: 0 declined, 1 agreed, 2 returned. Returns true if the
+/// question was pending.
 #[unsafe(no_mangle)]
 pub extern "system" fn Java_dev_toolway_host_Natives_answer<'local>(
     mut env: EnvUnowned<'local>,
@@ -90,7 +91,8 @@ pub extern "system" fn Java_dev_toolway_host_Natives_answer<'local>(
     .resolve::<ThrowPolicy>()
 }
 
-/// `packageChanged`: tells a listener of a package, or of any where it is null. Whether it listens still.
+/// `packageChanged`: notifies a listener about a package, or about all if it is null. Returns true if the
+/// listener is still registered.
 #[unsafe(no_mangle)]
 pub extern "system" fn Java_dev_toolway_host_Natives_packageChanged<'local>(
     mut env: EnvUnowned<'local>,

@@ -1,4 +1,5 @@
-//! What the app says when it starts a bridge: a bundle, so that what is not said keeps its default.
+//! The settings that the app passes when it starts a bridge: a bundle, so that missing values keep their
+//! defaults.
 
 #[cfg(test)]
 mod tests;
@@ -9,60 +10,60 @@ use secrecy::SecretString;
 use toolway_android::{BridgeOptions, Bundle, BundleValue, ProviderNames};
 use toolway_device::{GatewayTrust, KeyPin};
 
-/// How a bridge is to be.
+/// Settings of a bridge.
 #[derive(Debug)]
 pub struct BridgeSettings {
-    /// The gateway's address.
+    /// URL of the gateway.
     pub url: String,
-    /// The token that pairing gave.
+    /// Token from pairing.
     pub token: SecretString,
-    /// How the gateway proves that it is the one.
+    /// Way in which the gateway's identity is verified.
     pub trust: GatewayTrust,
-    /// Whether plain HTTP to another computer is allowed.
+    /// True to allow plain HTTP to another computer.
     pub insecure: bool,
-    /// The device's name for people.
+    /// Display name of the device.
     pub name: String,
-    /// An id that stays the same over restarts.
+    /// Id that is stable across restarts.
     pub device_id: Option<String>,
-    /// The operating system and its version.
+    /// Operating system and version.
     pub platform: Option<String>,
-    /// The app's version.
+    /// Version of the app.
     pub app_version: Option<String>,
-    /// The names that apps were given before.
+    /// Names that were given to apps before.
     pub names: ProviderNames,
-    /// What may be set about the bridge.
+    /// Options of the bridge.
     pub options: BridgeOptions,
 }
 
-/// What the app says can't be used.
+/// Reason why the app's settings are invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadBridgeSettings {
-    /// It must be said.
+    /// A required value is missing.
     #[error("{0} is missing")]
     Missing(&'static str),
-    /// It is of another type.
+    /// A value has the wrong type.
     #[error("{key} is {found}, and should be {wanted}")]
     Type {
-        /// Which.
+        /// Key of the value.
         key: &'static str,
-        /// What it is.
+        /// Type of the value.
         found: String,
-        /// What it should be.
+        /// Expected type.
         wanted: &'static str,
     },
-    /// The key's pin can't be read.
+    /// The pin of the key is invalid.
     #[error("the gateway's key can't be read: {0}")]
     Key(String),
-    /// The names can't be read.
+    /// The names are invalid.
     #[error("the names that were kept can't be read: {0}")]
     Names(String),
 }
 
 impl BridgeSettings {
-    /// From what the app says.
+    /// Reads the settings from the app's bundle.
     ///
     /// # Errors
-    /// [`BadSettings`].
+    /// [`BadBridgeSettings`] if a value is missing or invalid.
     pub fn from_bundle(said: &Bundle) -> Result<Self, BadBridgeSettings> {
         let key = text(said, "key")?
             .map(|key| key.parse::<KeyPin>().map_err(|error| BadBridgeSettings::Key(error.to_string())))
@@ -74,9 +75,9 @@ impl BridgeSettings {
             .transpose()?;
         let defaults = BridgeOptions::default();
         let options = BridgeOptions {
-            list_timeout: duration(said, "list_patience_ms")?.unwrap_or(defaults.list_timeout),
-            call_timeout: duration(said, "call_patience_ms")?.unwrap_or(defaults.call_timeout),
-            consent_timeout: duration(said, "person_patience_ms")?.unwrap_or(defaults.consent_timeout),
+            list_timeout: duration(said, "list_timeout_ms")?.unwrap_or(defaults.list_timeout),
+            call_timeout: duration(said, "call_timeout_ms")?.unwrap_or(defaults.call_timeout),
+            consent_timeout: duration(said, "consent_timeout_ms")?.unwrap_or(defaults.consent_timeout),
             settle: duration(said, "settle_ms")?.unwrap_or(defaults.settle),
             launch_apps: flag(said, "launch_apps")?.unwrap_or(defaults.launch_apps),
         };

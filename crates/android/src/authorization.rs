@@ -1,5 +1,5 @@
-//! Asks the user to allow access in an app (docs/app-providers.md, "Being asked"): once for all the calls that
-//! wait for the same app, never without agreement, never in another app.
+//! Asks the user to authorize access in an app (docs/app-providers.md, "Being asked"): once for all calls
+//! that wait for the same app, never without consent, and never in another app.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,64 +13,64 @@ use crate::failure::AuthorizationRequired;
 use crate::provider::ToolProvider;
 use crate::provider_client::ProviderClient;
 
-/// How long nobody is asked again about an app after they declined.
+/// Time after a refusal during which the user is not asked again about the app.
 const PROMPT_COOLDOWN: Duration = Duration::from_secs(30);
-/// How long an app that wants to be allowed is not offered again.
+/// Minimum interval between notices about the same app.
 const NOTICE_INTERVAL: Duration = Duration::from_secs(60);
-/// Apps of which it is remembered when they were last asked about.
+/// Maximum number of apps whose last question is remembered.
 const MAX_REMEMBERED: usize = 1_024;
-/// How long the system may take to open a screen.
+/// Timeout for opening a screen.
 const OPEN_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What a person is asked.
+/// A question for the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuthorizationRequest {
-    /// The app's package, the only one in which anything is opened.
+    /// Package of the app; only this package is opened.
     pub package: String,
-    /// The app's name for people.
+    /// Display name of the app.
     pub label: String,
-    /// Its authority.
+    /// Authority of the provider.
     pub authority: String,
-    /// The tool that was called; nothing where the app was only asked for its tools.
+    /// The tool that was called; `None` if the tools were only being listed.
     pub tool: Option<String>,
-    /// What the app says is missing. Untrusted text.
+    /// The app's description of the missing authorization. Untrusted text.
     pub message: String,
-    /// What the app says the user can do. Untrusted text.
+    /// The app's hint for the user. Untrusted text.
     pub hint: Option<String>,
-    /// The action of the app's screen for it; nothing where the app is opened as its icon does.
+    /// Action of the app's authorization screen; `None` opens the app's start screen.
     pub action: Option<String>,
 }
 
-/// A person's answer.
+/// Answer of the user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AuthorizationConsent {
-    /// Open it.
+    /// The user agreed to open the app.
     Agreed,
-    /// Don't.
+    /// The user declined.
     Declined,
 }
 
-/// Shows questions to the phone's user. Waiting is bounded by whoever asks; a question whose future is dropped is
-/// to be taken off the screen.
+/// Shows questions to the phone's user. Callers limit the waiting time. If the future of a question is
+/// dropped, the question must be removed from the screen.
 #[async_trait]
 pub trait AuthorizationPrompt: Send + Sync + 'static {
-    /// Whether anybody can be asked at all.
+    /// Returns true if there is a user to ask.
     fn is_available(&self) -> bool {
         true
     }
 
-    /// Whether the app's screen may be opened.
+    /// Asks for permission to open the app's screen.
     async fn request_consent(&self, request: &AuthorizationRequest) -> AuthorizationConsent;
 
-    /// Waits until the user is back from it.
+    /// Waits until the user returns from the app.
     async fn wait_for_return(&self, request: &AuthorizationRequest);
 
-    /// Lets the user know that an app shows no tools before it is allowed. Nobody waits; where the user takes it
-    /// up, [`crate::bridge::Bridge::authorize`] goes on from there.
+    /// Notifies the user that an app requires authorization before it lists tools. Nobody waits for an
+    /// answer; [`crate::bridge::ProviderBridge::authorize`] continues if the user wants to.
     fn notify_authorization_required(&self, request: &AuthorizationRequest);
 }
 
-/// For where nobody can be asked.
+/// A prompt for environments without a user.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoPrompt;
 
@@ -89,25 +89,25 @@ impl AuthorizationPrompt for NoPrompt {
     fn notify_authorization_required(&self, _: &AuthorizationRequest) {}
 }
 
-/// How asking ended.
+/// Result of asking the user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AuthorizationOutcome {
-    /// The user was in the app and is back.
+    /// The user was in the app and has returned.
     Returned,
-    /// The user did not want to.
+    /// The user declined.
     Declined,
-    /// Nobody could be asked.
+    /// There was nobody to ask.
     NoPrompt,
     /// The app has no such screen, or it could not be opened.
     NotOpened,
-    /// The user took too long.
+    /// The user did not answer in time.
     TimedOut,
 }
 
-/// One app's line of calls that wait for the user.
+/// Lock for the calls that wait for the same app, with the time and result of the last question.
 type AuthorizationQueue = Arc<tokio::sync::Mutex<Option<(Instant, AuthorizationOutcome)>>>;
 
-/// Asks, one question at a time for each provider.
+/// Asks the user, one question at a time for each provider.
 #[derive(Clone)]
 pub struct ProviderAuthorizer {
     client: ProviderClient,
@@ -123,13 +123,13 @@ impl std::fmt::Debug for ProviderAuthorizer {
 }
 
 impl ProviderAuthorizer {
-    /// With this way of asking.
+    /// Creates an authorizer with this prompt.
     #[must_use]
     pub fn new(reach: ProviderClient, prompt: Arc<dyn AuthorizationPrompt>) -> Self {
         Self { client: reach, prompt, queues: Arc::default(), notified: Arc::default() }
     }
 
-    /// Lets the user know that a provider wants to be allowed, unless they were told of it a moment ago.
+    /// Notifies the user that a provider requires authorization, unless there was a recent notice.
     pub fn notify_once(&self, request: &AuthorizationRequest) {
         let now = Instant::now();
         {
@@ -142,15 +142,14 @@ impl ProviderAuthorizer {
         self.prompt.notify_authorization_required(request);
     }
 
-    /// Whether anybody can be asked.
+    /// Returns true if there is a user to ask.
     #[must_use]
     pub fn can_prompt(&self) -> bool {
         self.prompt.is_available()
     }
 
-    /// Asks the user and opens the app's screen. Of several calls that need the same app's permission at the same
-    /// time, one asks, and those that were made before it was answered take what came of it; `since` is when
-    /// the call was made.
+    /// Asks the user and opens the app's screen. If several calls need authorization by the same app, one
+    /// asks, and the calls that were made before its answer (`since`) share the result.
     pub async fn ask(
         &self,
         request: &AuthorizationRequest,
@@ -160,7 +159,7 @@ impl ProviderAuthorizer {
         let line = {
             let mut lines = self.queues.lock();
             if lines.len() >= MAX_REMEMBERED {
-                // Those that somebody waits in stay.
+                // Locks that are in use stay.
                 lines.retain(|_, line| Arc::strong_count(line) > 1);
             }
             Arc::clone(lines.entry(request.authority.clone()).or_default())
@@ -206,7 +205,7 @@ impl ProviderAuthorizer {
     }
 }
 
-/// What to ask the user about this provider.
+/// Creates the question about this provider.
 #[must_use]
 pub fn authorization_request(
     provider: &ToolProvider,

@@ -1,32 +1,33 @@
-//! How much of a provider's words is taken. Each bound is far above what an honest app needs; passing one is
-//! said on the provider's row, or is the call's error.
+//! Limits for data from providers. Each is far above the needs of a normal app. Exceeding one is noted on the
+//! provider or is the error of the call.
 
-/// Longest JSON text of a reply, in bytes. Android itself passes about 1 MB.
+/// Maximum size of a reply's JSON, in bytes. Android itself transfers about 1 MB.
 pub const REPLY_BYTES: usize = 4 << 20;
-/// Deepest nesting of a list, a schema or a result.
+/// Maximum nesting of a list, a schema or a result.
 pub const DEPTH: usize = 64;
-/// Most tools of one provider; the first ones of its list stand.
+/// Maximum number of tools of one provider; the first ones of its list are used.
 pub const TOOLS: usize = 512;
-/// Longest schema of one tool's arguments, in bytes.
+/// Maximum size of the schema of a tool's arguments, in bytes.
 pub const SCHEMA_BYTES: usize = 64 << 10;
-/// Longest description of a tool, in characters.
+/// Maximum length of a tool's description, in characters.
 pub const DESCRIPTION: usize = 4_096;
-/// Longest other text (a name, a message, a hint), in characters.
+/// Maximum length of other texts (names, messages, hints), in characters.
 pub const TEXT: usize = 1_000;
-/// Most parameters of one tool of an MCP dialect.
+/// Maximum number of parameters of a tool of an MCP dialect.
 pub const INPUTS: usize = 256;
-/// Most providers of one app.
+/// Maximum number of providers of one app.
 pub const PROVIDERS_OF_ONE: usize = 16;
-/// Most providers of all apps: what a gateway is told of.
+/// Maximum number of providers of all apps in a report to the gateway.
 pub const PROVIDERS: usize = 1_024;
-/// Most notes on one provider.
+/// Maximum number of notes on one provider.
 pub const NOTES: usize = 64;
-/// Most scopes of one provider's information.
+/// Maximum number of scopes in a provider's information.
 pub const SCOPES: usize = 64;
-/// Most tools of all providers together: what a gateway takes on one connection, less a few of the phone's own.
+/// Maximum number of tools of all providers: the gateway's limit for one connection, minus some for the
+/// phone's own tools.
 pub const ALL_TOOLS: usize = 4_000;
 
-/// A text within a bound of characters, with a mark where it was cut.
+/// Truncates a text to `most` characters, with a mark if it was longer.
 pub(crate) fn cut(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         None => text.to_owned(),

@@ -1,5 +1,5 @@
-//! Keeps a device's list of tools what the phone's app providers offer: scans at the start, hears of packages that
-//! come, change and go, asks those again and no others, and swaps the list whole.
+//! Keeps a device's tools up to date with the phone's app providers: scans at the start, watches for added,
+//! changed and removed packages, scans only those again, and replaces the device's list as a whole.
 
 mod list;
 
@@ -26,47 +26,47 @@ use crate::provider_client::ProviderClient;
 use crate::scan::{KnownProviderInfo, ProviderScan, ScanError, ScanRequest};
 use list::ProviderList;
 
-/// What calls have shown and nobody has looked at yet.
+/// Maximum number of unhandled observations from calls.
 const OBSERVATION_CAPACITY: usize = 64;
-/// How long until the phone is asked again after it could not be: the first time, and at most.
+/// Delays before the next attempt after a failed scan: the first and the maximum.
 const RETRY_DELAYS: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
 
-/// How long the apps that have answered wait for the others before they are offered without them.
+/// Time for which ready providers wait for the others before they are offered.
 const SETTLE_TIME: Duration = Duration::from_millis(300);
 
-/// Keeps the names that were given for the next start, or says why it can't.
+/// Function that stores the names for the next start, or returns the reason why it can't.
 pub type SaveNames = Box<dyn Fn(&ProviderNames) -> Result<(), String> + Send + Sync>;
 
-/// What a bridge is made of.
+/// Dependencies of a bridge.
 pub struct BridgeDeps {
-    /// The way to the apps.
+    /// Access to the apps.
     pub host: Arc<dyn ProviderHost>,
-    /// The device whose tools they become.
+    /// Device that offers the tools.
     pub device: DeviceHandle,
-    /// The device's other tools, which stand beside them.
+    /// Other tools of the device.
     pub other_tools: Vec<Tool>,
-    /// The way to the phone's user.
+    /// Prompt for the phone's user.
     pub prompt: Arc<dyn AuthorizationPrompt>,
-    /// The names that were given before.
+    /// Names that were given before.
     pub names: ProviderNames,
-    /// Told whenever a name was given.
+    /// Called whenever a name was given.
     pub save_names: SaveNames,
-    /// What may be set.
+    /// Options of the bridge.
     pub options: BridgeOptions,
 }
 
-/// What the bridge knows.
+/// Current state of the bridge.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct BridgeOverview {
-    /// Every provider that was found, sorted by authority.
+    /// All providers, sorted by authority.
     pub providers: Arc<[ToolProvider]>,
-    /// Why the phone could not be asked, where it could not.
+    /// Reason why the last scan failed, if it did.
     pub fault: Option<ScanError>,
-    /// How many times this was changed.
+    /// Number of changes of this state.
     pub changes: u64,
 }
 
-/// A running bridge. Dropping it ends it; the device keeps the tools that it had.
+/// A running bridge. Dropping it ends it; the device keeps its tools.
 #[derive(Debug)]
 pub struct ProviderBridge {
     overview: watch::Receiver<BridgeOverview>,
@@ -78,7 +78,7 @@ pub struct ProviderBridge {
 }
 
 impl ProviderBridge {
-    /// Starts it in a task of its own. Must be called within a tokio runtime.
+    /// Starts a bridge in its own task. Must be called within a tokio runtime.
     #[must_use = "dropping it ends it"]
     pub fn start(parts: BridgeDeps) -> Self {
         let BridgeDeps { host, device, other_tools: others, prompt, names, save_names: keep_names, options } =
@@ -90,7 +90,7 @@ impl ProviderBridge {
         let (overview, watched) = watch::channel(BridgeOverview::default());
         let changes = PackageChanges::default();
         let stop = CancellationToken::new();
-        let keeper = BridgeTask {
+        let task_state = BridgeTask {
             client: reach,
             list: ProviderList::new(others, names, executor),
             device,
@@ -106,29 +106,29 @@ impl ProviderBridge {
             retry_delay: RETRY_DELAYS.0,
             watching: false,
         };
-        let task = tokio::spawn(keeper.run(stop.clone()));
+        let task = tokio::spawn(task_state.run(stop.clone()));
         Self { overview: watched, changes, authorizations, options, task, stop: stop.drop_guard() }
     }
 
-    /// What it knows, and each change of it.
+    /// Returns the state and its changes.
     #[must_use]
     pub fn overview(&self) -> watch::Receiver<BridgeOverview> {
         self.overview.clone()
     }
 
-    /// Asks all apps again.
+    /// Lists the tools of all apps again.
     pub fn rescan(&self) {
         self.changes.add_everything();
     }
 
-    /// Where a host's broadcasts come in from outside of [`ProviderHost::watch`].
+    /// Returns the input for package changes that come from outside of [`ProviderHost::watch`].
     #[must_use]
     pub fn changes(&self) -> PackageChanges {
         self.changes.clone()
     }
 
-    /// Takes the user to an app that shows no tools before it is allowed, and asks the app again afterwards. Nothing
-    /// where there is no such provider, or where it does not ask to be allowed.
+    /// Takes the user to an app that requires authorization, and lists its tools again afterwards. Returns
+    /// `None` if there is no such provider, or if it requires no authorization.
     pub async fn authorize(&self, authority: &str) -> Option<AuthorizationOutcome> {
         let provider = self
             .overview
@@ -146,22 +146,22 @@ impl ProviderBridge {
         Some(asked)
     }
 
-    /// Ends it and waits until it has ended. The device keeps the tools that it had.
+    /// Ends the bridge and waits until it has ended. The device keeps its tools.
     pub async fn stop(self) {
         self.stop.disarm().cancel();
-        // A panic has been logged; there is nothing more to do about it.
+        // A panic has been logged.
         let _ = self.task.await;
     }
 }
 
-/// The tools that the gateway does not take, by name, with the reason; nothing where it has not said so.
+/// Returns the tools that the gateway rejected with the reasons; `None` if the gateway has not answered yet.
 fn rejected_tools(status: &ConnectionStatus) -> Option<BTreeMap<String, String>> {
     let ConnectionStatus::Connected(connection) = status else { return None };
     let registered = connection.tools.as_ref()?;
     Some(registered.rejected.iter().map(|it| (it.name.clone(), it.reason.clone())).collect())
 }
 
-/// Waits for a moment, or for ever where there is none.
+/// Waits until a moment, or forever if there is none.
 async fn wait_until(moment: Option<Instant>) {
     match moment {
         Some(moment) => tokio::time::sleep_until(moment).await,
@@ -169,7 +169,7 @@ async fn wait_until(moment: Option<Instant>) {
     }
 }
 
-/// What a provider says that it needs.
+/// Returns the authorization that a provider requires, if any.
 fn authorization_required(provider: &ToolProvider) -> Option<AuthorizationRequired> {
     match &provider.state {
         ProviderState::AuthorizationRequired { message, hint, intent } => Some(AuthorizationRequired {
@@ -181,8 +181,8 @@ fn authorization_required(provider: &ToolProvider) -> Option<AuthorizationRequir
     }
 }
 
-/// When each new connection of the device came about; nothing more when the device is gone. The status of a connection
-/// changes in other ways too, whenever tools are registered, which is no reason to ask anybody again.
+/// Returns a channel with the time of each new connection of the device; it closes with the device. The
+/// status also changes whenever tools are registered, which is no reason for a new scan.
 fn connection_times(mut status: watch::Receiver<ConnectionStatus>) -> mpsc::Receiver<Instant> {
     let (told, connections) = mpsc::channel(1);
     tokio::spawn(async move {
@@ -195,7 +195,7 @@ fn connection_times(mut status: watch::Receiver<ConnectionStatus>) -> mpsc::Rece
             }
             let before = std::mem::replace(&mut connected, is_connected(&status.borrow_and_update()));
             if connected && !before {
-                // One that nobody has heard of yet stands for this one too.
+                // A pending message already stands for this one.
                 let _ = told.try_send(Instant::now());
             }
         }
@@ -203,7 +203,7 @@ fn connection_times(mut status: watch::Receiver<ConnectionStatus>) -> mpsc::Rece
     connections
 }
 
-/// The task's own things.
+/// State of the bridge's task.
 struct BridgeTask {
     client: ProviderClient,
     list: ProviderList,
@@ -214,11 +214,11 @@ struct BridgeTask {
     options: BridgeOptions,
     overview: watch::Sender<BridgeOverview>,
     observations: mpsc::Receiver<ProviderObservation>,
-    /// What is being asked.
+    /// The running scan.
     scan: ProviderScan,
-    /// When each package was last asked.
+    /// Time of the last scan of each package.
     last_scanned: HashMap<String, Instant>,
-    /// When the phone is asked again that could not be, and how long after that.
+    /// Time of the next attempt after a failed scan, and the delay after that.
     next_retry: Option<Instant>,
     retry_delay: Duration,
     watching: bool,
@@ -250,7 +250,7 @@ impl BridgeTask {
                 Some(seen) = self.observations.recv() => self.handle_observation(seen).await,
                 connection = connections.recv() => match connection {
                     Some(since) => self.rescan_unanswered(since).await,
-                    // The device is gone.
+                    // The device has been dropped.
                     None => return,
                 },
                 Ok(()) = status.changed() => {
@@ -264,7 +264,7 @@ impl BridgeTask {
         }
     }
 
-    /// Hears of packages from now on; where the host can't tell yet, it is tried again with the next question.
+    /// Subscribes to package changes. If that fails, the next scan tries again.
     async fn watch(&mut self) {
         let changes = self.changes.clone();
         let watching =
@@ -280,14 +280,14 @@ impl BridgeTask {
         tracing::warn!(%failed, "changes of packages are not heard of");
     }
 
-    /// Asks the apps that may be other ones now. What is on its way from others goes on.
+    /// Scans the packages that may have changed. Running requests to others continue.
     async fn start_scan(&mut self, changed: ChangedPackages) {
         if !self.watching {
             self.watch().await;
         }
         let (packages, known) = match changed {
             ChangedPackages::Everything => (None, self.list.known()),
-            // A package that changed may have other things to say of itself.
+            // The self-description of a changed package may have changed too.
             ChangedPackages::Packages(packages) => (Some(packages), KnownProviderInfo::new()),
         };
         let wanted = ScanRequest { packages: packages.clone(), known, timeout: self.options.list_timeout };
@@ -311,8 +311,8 @@ impl BridgeTask {
         }
     }
 
-    /// The phone could not be asked. It is tried again; where it could not be asked for anything, what it had is not
-    /// to be had at the moment.
+    /// Handles a failed scan and schedules another attempt. If all packages were to be scanned, marks all
+    /// providers as unavailable for now.
     fn handle_scan_failure(&mut self, fault: ScanError, all: bool) {
         if all {
             self.list.mark_all_unavailable(&fault.to_string());
@@ -322,7 +322,7 @@ impl BridgeTask {
         self.retry_delay = (self.retry_delay * 2).min(RETRY_DELAYS.1);
     }
 
-    /// Takes the answers of some packages.
+    /// Stores the scanned providers of some packages.
     async fn accept_batch(&mut self, batch: Vec<ToolProvider>) {
         let before = self.list.authorities_to_allow();
         self.list.replace_providers(batch).await;
@@ -330,7 +330,7 @@ impl BridgeTask {
         self.notify_authorizations_required(&before);
     }
 
-    /// Lets the user know of apps that have just begun to ask to be allowed.
+    /// Notifies the user about apps that newly require authorization.
     fn notify_authorizations_required(&self, before: &HashSet<String>) {
         for provider in self.list.providers().iter().filter(|provider| !before.contains(&provider.authority))
         {
@@ -340,7 +340,7 @@ impl BridgeTask {
         }
     }
 
-    /// What a call has shown.
+    /// Handles an observation from a call.
     async fn handle_observation(&mut self, seen: ProviderObservation) {
         match seen {
             ProviderObservation::StaleList { package } => {
@@ -353,7 +353,7 @@ impl BridgeTask {
         }
     }
 
-    /// Asks those again, at a new connection, who were asked before it and gave nothing.
+    /// Scans, after a new connection, the packages that failed before it.
     async fn rescan_unanswered(&mut self, since: Instant) {
         let left = |provider: &&ToolProvider| {
             provider.state != ProviderState::Ready && !provider.has_invalid_declaration()
@@ -372,7 +372,7 @@ impl BridgeTask {
         }
     }
 
-    /// Hands the list to the device and to whoever watches.
+    /// Publishes the list to the device and to observers.
     fn publish(&mut self, fault: Option<ScanError>) {
         let (tools, rows) = self.list.offered_tools();
         if let Err(error) = self.device.set_tools(tools) {

@@ -1,5 +1,5 @@
-//! Bundles: the typed maps that Android passes between an app and its callers. They are not JSON: a number has a
-//! width, a list of strings is a type of its own, and a value can be of a class that nobody here knows.
+//! Bundles: the typed maps that Android passes between an app and its callers. They differ from JSON: numbers
+//! have a width, a list of strings has its own type, and values can be of unknown classes.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ pub enum BundleValue {
     Null,
     /// `boolean`.
     Boolean(bool),
-    /// `int`, and what is narrower.
+    /// `int` and narrower integers.
     Int(i32),
     /// `long`.
     Long(i64),
@@ -18,20 +18,20 @@ pub enum BundleValue {
     Float(f32),
     /// `double`.
     Double(f64),
-    /// `String`, and other character sequences.
+    /// `String` and other character sequences.
     Text(String),
-    /// `String[]`, or a list of strings. Places without a string are left out.
+    /// `String[]` or a list of strings. Elements that are not strings are omitted.
     Texts(Vec<String>),
-    /// A `Map` of strings to strings, in its own order. It is passed on as a serialisable `LinkedHashMap`.
+    /// A `Map` of strings to strings, in its own order. It is passed on as a serializable `LinkedHashMap`.
     Map(Vec<(String, String)>),
-    /// A bundle within the bundle.
+    /// A nested bundle.
     Bundle(Bundle),
-    /// Of another class, which is named. It can be read, not sent.
+    /// A value of another class, by its name. It can be read but not sent.
     Other(String),
 }
 
 impl BundleValue {
-    /// The word for its type in messages.
+    /// Returns the name of the type for messages.
     #[must_use]
     pub fn type_name(&self) -> &str {
         match self {
@@ -80,48 +80,48 @@ impl From<Bundle> for BundleValue {
     }
 }
 
-/// Named values. Android keeps no order among them, so here they are sorted.
+/// A map of names to values. Android keeps no order, so here they are sorted.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Bundle(BTreeMap<String, BundleValue>);
 
 impl Bundle {
-    /// An empty one.
+    /// Creates an empty bundle.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// With one more value.
+    /// Adds a value and returns the bundle.
     #[must_use]
     pub fn with(mut self, key: impl Into<String>, value: impl Into<BundleValue>) -> Self {
         self.insert(key, value);
         self
     }
 
-    /// Puts a value in, in the place of one with that key.
+    /// Inserts a value, replacing one with the same key.
     pub fn insert(&mut self, key: impl Into<String>, value: impl Into<BundleValue>) {
         self.0.insert(key.into(), value.into());
     }
 
-    /// The value of a key. One that is there without a value ([`Value::Null`]) counts as absent, as it does to
-    /// Android's own `getString` and its like.
+    /// Returns the value of a key. A key without a value ([`BundleValue::Null`]) counts as absent, as for
+    /// Android's `getString`.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&BundleValue> {
         self.0.get(key).filter(|value| !matches!(value, BundleValue::Null))
     }
 
-    /// All of them, sorted by key.
+    /// Returns all entries, sorted by key.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &BundleValue)> {
         self.0.iter().map(|(key, value)| (key.as_str(), value))
     }
 
-    /// How many there are.
+    /// Returns the number of entries.
     #[must_use]
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there are none.
+    /// Returns true if the bundle is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

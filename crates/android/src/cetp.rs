@@ -1,4 +1,5 @@
-//! CETP version 1: what is asked, and what the answers mean (CETP, sections 2.3 and 2.4; docs/app-providers.md links the protocol).
+//! CETP version 1: requests and the meaning of the answers (CETP, sections 2.3 and 2.4; docs/app-providers.md
+//! links the protocol).
 
 mod info;
 mod list;
@@ -13,32 +14,32 @@ use crate::failure::{AuthorizationRequired, ProviderFailure, malformed, require_
 pub use info::{ProviderInfo, ProviderScope, read_info};
 pub use list::read_list;
 
-/// Action of the service that an app is found by.
+/// Action of the service by which an app is found.
 pub const ACTION: &str = "com.clawseed.action.TOOL_PROVIDER";
-/// Meta-data with the authority.
+/// Meta-data key of the authority.
 pub const AUTHORITY: &str = "com.clawseed.tools.authority";
-/// Meta-data with the protocol's version.
+/// Meta-data key of the protocol version.
 pub const VERSION: &str = "com.clawseed.tools.version";
 /// Permission that a consumer needs.
 pub const PERMISSION: &str = "com.clawseed.permission.ACCESS_TOOLS";
-/// Asks for the tools; extras are null.
+/// Method that lists the tools; extras are null.
 pub const LIST_TOOLS: &str = "list_tools";
-/// Runs one.
+/// Method that runs a tool.
 pub const EXECUTE_TOOL: &str = "execute_tool";
-/// Asks who the provider is; optional, extras are null.
+/// Method that describes the provider; optional, extras are null.
 pub const GET_PROVIDER_INFO: &str = "get_provider_info";
 
-/// The extras of `execute_tool`. `args` is an object as JSON text; `request_id` is the call's id, the same when
-/// the call is made again.
+/// Creates the extras of `execute_tool`. `args` is an object as JSON; `request_id` is the id of the call, the
+/// same for retries.
 #[must_use]
 pub fn execute_extras(tool: &str, args: &str, request_id: &str) -> Bundle {
     Bundle::new().with("tool_name", tool).with("args", args).with("request_id", request_id)
 }
 
-/// The `data` of a successful answer.
+/// Returns the `data` of a successful answer.
 ///
 /// # Errors
-/// [`ProviderFailure`]: what the answer says, or what is wrong with it.
+/// [`ProviderFailure`] if the answer is an error or malformed.
 pub fn read_reply(bundle: Option<&Bundle>) -> Result<&str, ProviderFailure> {
     let bundle = require_bundle(bundle)?;
     match text(bundle, "status")? {
@@ -58,16 +59,16 @@ pub fn read_reply(bundle: Option<&Bundle>) -> Result<&str, ProviderFailure> {
     }
 }
 
-/// The result of a tool: free-form JSON, byte for byte.
+/// Returns the result of a tool: any JSON, byte for byte.
 ///
 /// # Errors
-/// [`ProviderFailure`]: what the answer says, or what is wrong with it.
+/// [`ProviderFailure`] if the answer is an error or malformed.
 pub fn read_result(bundle: Option<&Bundle>) -> Result<RawJson, ProviderFailure> {
     let data = read_reply(bundle)?;
     json(data)
 }
 
-/// JSON that nests within bounds.
+/// Parses JSON and checks its nesting.
 fn json(data: &str) -> Result<RawJson, ProviderFailure> {
     if nests_deeper_than(data, bounds::DEPTH) {
         return Err(malformed(format!("its data nest deeper than {} levels", bounds::DEPTH)));

@@ -1,23 +1,22 @@
-//! The dialects in which apps offer tools. One list of tools, one kind of result and one set of errors comes
-//! out, whichever went in.
+//! The dialects in which apps offer tools. All of them are converted to the same tools, results and errors.
 
 use std::fmt;
 
-/// How a provider is spoken to.
+/// Protocol of a provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ProviderDialect {
     /// CETP version 1: any number of read-only tools behind one authority, JSON arguments.
     Cetp,
-    /// MCP for Android, found by its MIME type: one tool an authority, string arguments.
+    /// MCP for Android, found by its MIME type: one tool per authority, string arguments.
     McpA,
-    /// The same found by an action.
+    /// MCP for Android, found by an action.
     McpB,
-    /// Found as B is, with any number of tools described in one JSON text.
+    /// Found like B, with any number of tools described in one JSON text.
     McpC,
 }
 
 impl ProviderDialect {
-    /// The word for it in reports.
+    /// Returns the name for reports.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -28,7 +27,8 @@ impl ProviderDialect {
         }
     }
 
-    /// Whether its tools only read, by the protocol's own rule (CETP, section 1). It is a claim: nobody checks it.
+    /// Returns true if its tools are read-only according to the protocol (CETP, section 1). This is a claim
+    /// that nobody verifies.
     #[must_use]
     pub fn is_read_only(self) -> bool {
         self == Self::Cetp

@@ -1,4 +1,4 @@
-//! From what apps declare to the providers that may be asked, and those that are refused for what they declare.
+//! Converts declarations of apps to providers, and refuses those with an invalid declaration.
 
 use std::collections::BTreeMap;
 
@@ -12,11 +12,11 @@ use crate::version;
 const AUTHORITY_HINT: &str = "write the authority of the app's own <provider> as a string";
 const VERSION_HINT: &str = "android:value=\"1\" for the meta-data com.clawseed.tools.version";
 
-/// The providers that these declarations stand for, sorted by authority. One authority is one provider: where it is
-/// declared in several ways, CETP goes first.
+/// Returns the declared providers, sorted by authority. One authority is one provider; if it is declared in
+/// several ways, CETP is preferred.
 ///
 /// # Errors
-/// [`HostError`] where `resolve` has one.
+/// [`HostError`] if `resolve` fails.
 pub fn declared_providers(
     declarations: Vec<ProviderDeclaration>,
     mut resolve: impl FnMut(&str) -> Result<Option<AuthorityOwner>, HostError>,
@@ -25,7 +25,7 @@ pub fn declared_providers(
     let mut all: Vec<ToolProvider> = declarations.into_iter().flat_map(of_declaration).collect();
     all.sort_by(|a, b| (a.dialect, &a.authority, &a.package).cmp(&(b.dialect, &b.authority, &b.package)));
     for provider in all {
-        // Without an authority, or with another's, an entry is told from others by its package.
+        // Without a valid authority, entries are distinguished by package.
         let key = (provider.authority.clone(), provider.package.clone());
         match found.get_mut(&key) {
             Some(first) if provider.dialect != first.dialect => {
@@ -144,16 +144,16 @@ fn of_declaration(declaration: ProviderDeclaration) -> Vec<ToolProvider> {
     }
 }
 
-/// What there is of an authority that can't be used, why it can't, and what to do.
+/// The invalid authority, the problem, and a hint.
 type UnusableAuthority = (String, String, &'static str);
 
-/// An authority that is usable.
+/// Checks an authority.
 fn read_authority(value: Option<ManifestMetaData>) -> Result<String, UnusableAuthority> {
     let unusable = |reason: String| Err((String::new(), reason, AUTHORITY_HINT));
     let text = match value {
         None => return unusable("it does not say its authority".to_owned()),
         Some(ManifestMetaData::Text(text)) => text.trim().to_owned(),
-        // The compiler takes an authority of digits for a number.
+        // The compiler converts an authority of digits to a number.
         Some(ManifestMetaData::Int(number)) => number.to_string(),
         Some(ManifestMetaData::Float(number)) => {
             return unusable(format!("its authority is a number, {number}"));

@@ -1,4 +1,4 @@
-//! One call of one tool of one provider, from arguments to outcome.
+//! Runs a call of a provider's tool, from arguments to outcome.
 
 use std::time::Duration;
 
@@ -20,28 +20,28 @@ use crate::provider::ToolProvider;
 use crate::provider_client::{ProviderCallError, ProviderCallOptions, ProviderClient};
 use crate::worker_pool::JobError;
 
-/// What a call has shown about its provider, for whoever keeps the list.
+/// Information about a provider that a call has revealed, for the bridge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProviderObservation {
-    /// It does not know a tool that it listed: ask it again.
+    /// The provider does not know a tool that it listed; its list must be read again.
     StaleList {
-        /// Its app.
+        /// Package of the app.
         package: String,
     },
-    /// It can't be reached.
+    /// The provider can't be reached.
     Unreachable {
-        /// Its authority.
+        /// Authority of the provider.
         authority: String,
-        /// Why.
+        /// Reason as text.
         reason: String,
     },
 }
 
-/// How much longer than the gateway an app is waited for. A call has one deadline, the gateway's: what it says at
-/// its end counts, and it cancels the call.
+/// Time that an app may take in addition to the gateway's deadline. A call has one deadline, the gateway's:
+/// it decides about the outcome and cancels the call.
 const GATEWAY_MARGIN: Duration = Duration::from_secs(1);
 
-/// Makes calls.
+/// Runs calls.
 #[derive(Debug, Clone)]
 pub struct ProviderToolExecutor {
     client: ProviderClient,
@@ -50,14 +50,14 @@ pub struct ProviderToolExecutor {
     observations: mpsc::Sender<ProviderObservation>,
 }
 
-/// Why one try brought no output.
+/// Reason why an attempt gave no output.
 enum AttemptError {
     Failure(ProviderFailure),
     Call(ProviderCallError),
 }
 
 impl ProviderToolExecutor {
-    /// What calls show about providers goes to `seen`; where nobody reads it, it is dropped.
+    /// Creates an executor. Observations about providers go to `seen`; they are dropped if nobody reads them.
     #[must_use]
     pub fn new(
         reach: ProviderClient,
@@ -68,11 +68,11 @@ impl ProviderToolExecutor {
         Self { client: reach, authorizations, options, observations: seen }
     }
 
-    /// Runs a tool, `tool` being its provider's own name for it. Where the app wants to be allowed first, the user
-    /// is asked while the gateway's clock stands still, and the call is made once more.
+    /// Runs a tool by the provider's own name for it. If the app requires authorization, the user is asked
+    /// while the gateway's clock is paused, and the call is repeated once.
     ///
     /// # Errors
-    /// What went wrong, in words for a model and its user.
+    /// [`ToolError`] with a message for the model and its user.
     pub async fn run(
         &self,
         provider: &ToolProvider,
@@ -117,7 +117,7 @@ impl ProviderToolExecutor {
         self.authorizations.ask(&request, since, self.options.consent_timeout).await
     }
 
-    /// One try.
+    /// Runs one attempt.
     async fn attempt_and_observe(
         &self,
         provider: &ToolProvider,
@@ -135,7 +135,7 @@ impl ProviderToolExecutor {
         match fault {
             AttemptError::Failure(failure) => {
                 if let ProviderFailure::NotFound(_) = failure {
-                    // A full queue means that it is about to be asked again anyway.
+                    // A full queue means that the provider will be scanned again anyway.
                     let _ = self
                         .observations
                         .try_send(ProviderObservation::StaleList { package: provider.package.clone() });
@@ -159,11 +159,11 @@ impl ProviderToolExecutor {
     }
 }
 
-/// Runs a tool once, without a device and without anybody who could be asked to allow it: for whoever tries a
-/// provider by hand. `request_id` is told to the app, `timeout` is the call's deadline.
+/// Runs a tool once, without a device and without a user to ask, for manual tests of a provider. The app gets
+/// `request_id`; `timeout` is the deadline of the call.
 ///
 /// # Errors
-/// What went wrong, in the same words as in a device's call.
+/// [`ToolError`], as for a call of a device.
 pub async fn run_once(
     reach: &ProviderClient,
     provider: &ToolProvider,
@@ -277,7 +277,7 @@ fn error_for_call_failure(provider: &ToolProvider, failure: CallFailure) -> Tool
             let text = format!("{title} stopped in the middle of the call: {}", cut(&message, bounds::TEXT));
             mark_dispatched(provider, mark_retryable(ToolError::new(Code::ToolFailed, text)))
         }
-        // Whether the arguments were too large or the answer is not told.
+        // The message does not reveal whether the arguments or the answer were too large.
         CallFailure::TooLarge(message) => mark_dispatched(
             provider,
             ToolError::new(
@@ -312,7 +312,7 @@ fn timeout_error(provider: &ToolProvider) -> ToolError {
     )
 }
 
-/// Of a call that had left for the app. What may act is not to be tried again unchanged.
+/// Marks an error of a call that was sent to the app. A tool that may act must not be retried unchanged.
 fn mark_dispatched(provider: &ToolProvider, mut error: ToolError) -> ToolError {
     error.dispatched = true;
     error.retryable &= provider.dialect.is_read_only();
@@ -324,7 +324,7 @@ fn mark_retryable(mut error: ToolError) -> ToolError {
     error
 }
 
-/// `auth_required`, with what the app says and what became of asking.
+/// Creates the error `auth_required` with the app's message and the result of asking.
 fn authorization_error(
     provider: &ToolProvider,
     required: &AuthorizationRequired,

@@ -1,47 +1,47 @@
-//! What a provider's answer says went wrong, or what is wrong with the answer.
+//! Failures in a provider's answer: errors that it reports, and malformed answers.
 
 use crate::bounds::{self, cut};
 use crate::bundle::{Bundle, BundleValue};
 
-/// Why an answer brought nothing.
+/// Reason why an answer has no result.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ProviderFailure {
-    /// The user must allow it in the app first.
+    /// The user must authorize access in the app first.
     #[error("{}", .0.message)]
     AuthorizationRequired(AuthorizationRequired),
     /// The app refuses this caller.
     #[error("{0}")]
     Denied(String),
-    /// The app knows no such tool or method.
+    /// The app does not have this tool or method.
     #[error("{0}")]
     NotFound(String),
-    /// The app takes no such arguments.
+    /// The app rejects the arguments.
     #[error("{0}")]
     InvalidArguments(String),
-    /// Asked too often.
+    /// The app is called too often.
     #[error("{0}")]
     RateLimited(String),
-    /// Anything else that the app says.
+    /// Any other error of the app.
     #[error("{0}")]
     Failed(String),
-    /// The answer has not the form that the dialect gives it.
+    /// The answer does not have the form of the dialect.
     #[error("{0}")]
     Malformed(String),
 }
 
-/// `AUTH_REQUIRED`, with what the app says about it (CETP, section 2.3).
+/// `AUTH_REQUIRED` with the app's details (CETP, section 2.3).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AuthorizationRequired {
-    /// What is missing.
+    /// Description of the missing authorization.
     pub message: String,
-    /// What the user can do about it.
+    /// Hint for the user.
     pub hint: Option<String>,
-    /// The action of the screen where the user can allow it. It is the provider's own text and may name any
-    /// screen of any app; it is opened within the provider's package only.
+    /// Action of the authorization screen. The provider chooses this text, and it may name any screen of any
+    /// app; it is opened only within the provider's package.
     pub intent: Option<String>,
 }
 
-/// A text that must be there.
+/// Returns a required text.
 pub(crate) fn text<'a>(bundle: &'a Bundle, key: &str) -> Result<&'a str, ProviderFailure> {
     match bundle.get(key) {
         Some(BundleValue::Text(text)) => Ok(text),
@@ -50,7 +50,7 @@ pub(crate) fn text<'a>(bundle: &'a Bundle, key: &str) -> Result<&'a str, Provide
     }
 }
 
-/// A text that may be there, cut where it is long. One of another type counts as absent.
+/// Returns an optional text, truncated if it is long. A value of another type counts as absent.
 pub(crate) fn short_text(bundle: &Bundle, key: &str) -> Option<String> {
     match bundle.get(key) {
         Some(BundleValue::Text(text)) => Some(cut(text, bounds::TEXT)),
@@ -65,7 +65,7 @@ pub(crate) fn malformed(what: impl AsRef<str>) -> ProviderFailure {
     ))
 }
 
-/// The answer, where there is one.
+/// Returns the bundle of an answer, or an error if there is none.
 pub(crate) fn require_bundle(bundle: Option<&Bundle>) -> Result<&Bundle, ProviderFailure> {
     bundle.ok_or_else(|| malformed("it is null"))
 }

@@ -1,8 +1,8 @@
-//! What reaches the apps: a phone through JNI, a computer through `adb`, a test in memory. One trait, whose
-//! methods block; they are called on threads of their own, under deadlines that are owned outside.
+//! Access to the apps: on a phone through JNI, from a computer through `adb`, in tests in memory. The trait's
+//! methods block; they run on their own threads, and callers enforce deadlines.
 //!
-//! A host reports what the system says and decides nothing: which declarations are good, how a provider is
-//! named and what an answer means is decided above it, once for all hosts.
+//! A host reports the system's answers and makes no decisions. Validation of declarations, naming of
+//! providers and interpretation of answers are the same for all hosts, and happen above this layer.
 
 pub mod adb;
 pub mod memory;
@@ -16,97 +16,99 @@ pub use crate::manifest::ManifestMetaData;
 
 pub use package_changes::{ChangedPackages, PackageChanges};
 
-/// Reaches the app providers of one phone.
+/// Access to the app providers of one phone.
 pub trait ProviderHost: Send + Sync + 'static {
-    /// What the installed apps declare, in any order: all of them, or those of these packages alone.
+    /// Returns the declarations of the installed apps, in any order: all of them, or only those of these
+    /// packages.
     ///
     /// # Errors
-    /// [`HostError`] where the system could not be asked.
+    /// [`HostError`] if the system can't be reached.
     fn discover(&self, packages: Option<&[String]>) -> Result<Vec<ProviderDeclaration>, HostError>;
 
-    /// Who serves an authority, as the system resolves it (`resolveContentProvider`); nothing where nobody does.
+    /// Returns the owner of an authority, as resolved by the system (`resolveContentProvider`), if it has
+    /// one.
     ///
     /// # Errors
-    /// [`HostError`] where the system could not be asked.
+    /// [`HostError`] if the system can't be reached.
     fn resolve(&self, authority: &str) -> Result<Option<AuthorityOwner>, HostError>;
 
-    /// `ContentResolver.call`. The bundle is nothing where the provider answered with none.
+    /// Runs `ContentResolver.call`. Returns `None` if the provider returned no bundle.
     ///
     /// # Errors
-    /// [`CallFailure`] says what the system threw.
+    /// [`CallFailure`] with the exception of the system.
     fn call(&self, call: &HostCall) -> Result<Option<Bundle>, CallFailure>;
 
-    /// Makes the system start a provider's process (`acquireContentProviderClient`). Whether one was had.
+    /// Makes the system start a provider's process (`acquireContentProviderClient`). Returns true if it was
+    /// started.
     ///
     /// # Errors
-    /// [`HostError`] where the system could not be asked.
+    /// [`HostError`] if the system can't be reached.
     fn wake(&self, authority: &str) -> Result<bool, HostError>;
 
-    /// Opens an app as its icon does. Whether it could be.
+    /// Opens an app's start screen. Returns true if it was opened.
     ///
     /// # Errors
-    /// [`HostError`] where the system could not be asked.
+    /// [`HostError`] if the system can't be reached.
     fn launch(&self, package: &str) -> Result<bool, HostError>;
 
-    /// Opens an app's screen for granting access: the activity of this very package that takes `action`, where
-    /// there is one. The package is always set, so that no other app can be opened. Returns once it is open.
+    /// Opens an app's authorization screen: the activity of this package for `action`, if there is one. The
+    /// package is always set, so that no other app can be opened. Returns once it is open.
     ///
     /// # Errors
-    /// [`HostError`] where the system could not be asked.
+    /// [`HostError`] if the system can't be reached.
     fn open_authorization(&self, package: &str, action: &str) -> Result<bool, HostError>;
 
-    /// What a person can do where a call was refused for want of a permission.
+    /// Returns a hint for calls that failed because of a missing permission.
     fn permission_hint(&self) -> &'static str {
         "grant this app the permission; where no app defines it, or another app was installed first, install the \
          variant of the bridge that fits"
     }
 
-    /// From now on tells which packages were added, replaced, removed or changed, until `changes` is told
-    /// that nobody listens any more ([`PackageChanges::is_over`]).
+    /// Reports packages that are added, replaced, removed or changed to `changes`, until its receiver is
+    /// closed ([`PackageChanges::is_closed`]).
     ///
     /// # Errors
-    /// [`HostError`] where the system could not be asked.
+    /// [`HostError`] if the system can't be reached.
     fn watch(&self, changes: PackageChanges) -> Result<(), HostError>;
 }
 
 /// One call to a provider.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HostCall {
-    /// Whose.
+    /// Authority of the provider.
     pub authority: String,
-    /// `list_tools`, `execute_tool` and their like.
+    /// Method, such as `list_tools` or `execute_tool`.
     pub method: String,
-    /// Typed arguments; `null` where there are none.
+    /// Typed arguments; null if there are none.
     pub extras: Option<Bundle>,
-    /// How long the caller waits. A host that can end a call itself does so then; others need not look at it.
+    /// Timeout of the caller. A host that can cancel a call does so then; others may ignore it.
     pub timeout: Duration,
 }
 
-/// One entry of an app's manifest by which its tools are found.
+/// An entry of an app's manifest that declares tools.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProviderDeclaration {
-    /// The app.
+    /// Package of the app.
     pub package: String,
-    /// The application's label, resolved; nothing where it has none.
+    /// Resolved label of the application, if it has one.
     pub label: Option<String>,
-    /// SHA-256 of the certificate that the app, as it is installed, is signed with, in lower-case hexadecimal; of
-    /// several that sign together, of all of them, sorted and joined by `,`. It is the signer of now, as the phone
-    /// has verified it, and none of those before: an app whose key was replaced gets a new name, and whoever still
-    /// has the old key does not get the old one's grants with it. Nothing where the host can't tell.
+    /// SHA-256 of the certificate that the installed app is signed with, in lower-case hexadecimal; for
+    /// several simultaneous signers, all of them, sorted and joined by `,`. It is the current signer, as
+    /// verified by the phone, and never an earlier one: an app with a new key gets a new name, so that a
+    /// holder of the old key does not get its grants. `None` if the host can't determine it.
     pub certificate: Option<String>,
-    /// The class of the service or of the provider.
+    /// Class of the service or provider.
     pub component: String,
-    /// Whether the component is exported, as the manifest says.
+    /// True if the component is exported according to the manifest.
     pub exported: bool,
-    /// Which entry it is.
+    /// Kind of the entry.
     pub entry: DeclarationEntry,
 }
 
-/// How an app says that it offers tools.
+/// Way in which an app declares tools.
 #[derive(Debug, Clone, PartialEq)]
 pub enum DeclarationEntry {
-    /// A service with the action `com.clawseed.action.TOOL_PROVIDER` (CETP, section 2.2), and the meta-data
-    /// beside it.
+    /// A service with the action `com.clawseed.action.TOOL_PROVIDER` (CETP, section 2.2) and its meta-data.
     CetpService {
         /// `com.clawseed.tools.authority`.
         authority: Option<ManifestMetaData>,
@@ -115,12 +117,12 @@ pub enum DeclarationEntry {
     },
     /// A provider for `android.intent.action.VIEW` and the type `application/vnd.mcp.tool`.
     McpMimeType {
-        /// Its authorities, as the manifest has them: several are joined by `;`.
+        /// Authorities as written in the manifest, joined by `;`.
         authorities: String,
     },
     /// A provider with the action `se.premex.mcp.MCP_PROVIDER`.
     McpAction {
-        /// Its authorities, as the manifest has them: several are joined by `;`.
+        /// Authorities as written in the manifest, joined by `;`.
         authorities: String,
     },
 }
@@ -128,69 +130,69 @@ pub enum DeclarationEntry {
 /// The provider that serves an authority.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuthorityOwner {
-    /// Its app.
+    /// Package of the app.
     pub package: String,
-    /// Its class.
+    /// Class of the provider.
     pub class: String,
-    /// Whether other apps may call it.
+    /// True if other apps may call it.
     pub exported: bool,
-    /// The permission that reading it needs.
+    /// Permission for reading.
     pub read_permission: Option<String>,
-    /// The permission that writing it needs.
+    /// Permission for writing.
     pub write_permission: Option<String>,
 }
 
-/// What the system threw instead of an answer.
+/// Exception of the system instead of an answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CallFailure {
     /// `SecurityException`: a permission is missing, or the provider is not exported.
     #[error("{0}")]
     Security(String),
-    /// Nobody serves the authority, or its process could not be started.
+    /// The authority is unknown, or its process could not be started.
     #[error("{0}")]
     UnknownAuthority(String),
-    /// The provider's process died in the middle of the call (`DeadObjectException`).
+    /// The provider's process died during the call (`DeadObjectException`).
     #[error("{0}")]
     Died(String),
-    /// Arguments or answer were too large to pass (`TransactionTooLargeException`).
+    /// Arguments or answer were too large (`TransactionTooLargeException`).
     #[error("{0}")]
     TooLarge(String),
-    /// The provider threw something else.
+    /// The provider threw another exception.
     #[error("{class}: {message}")]
     Threw {
-        /// The exception's class.
+        /// Class of the exception.
         class: String,
-        /// Its message.
+        /// Message of the exception.
         message: String,
     },
-    /// This host has no way to make such a call; nothing was sent.
+    /// This host does not support such a call; nothing was sent.
     #[error("{0}")]
     Unsupported(String),
-    /// The host took longer than it was given.
+    /// The host exceeded the timeout.
     #[error("the provider did not answer in time")]
     TimedOut,
-    /// The phone itself is out of reach.
+    /// The phone can't be reached.
     #[error(transparent)]
     Host(#[from] HostError),
 }
 
-/// The system, or the way to it, did not do what was asked.
+/// Error of the system or of the connection to it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct HostError {
-    /// What went wrong.
+    /// Description of the error.
     pub message: String,
-    /// What to do about it.
+    /// Next step for the user.
     pub hint: Option<String>,
 }
 
 impl HostError {
-    /// Without a hint.
+    /// Creates an error without a hint.
     pub fn new(message: impl Into<String>) -> Self {
         Self { message: message.into(), hint: None }
     }
 
-    /// With what to do about it.
+    /// Adds the next step for the user.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());

@@ -1,9 +1,10 @@
-//! App providers: Android apps that offer tools through a content provider, in any of the four dialects seen in
-//! the wild ([`dialect`]), found, named, called and offered to a gateway as the tools of one device ([`bridge`]).
+//! App providers: Android apps that offer tools through a content provider, in any of the four published
+//! dialects ([`dialect`]). This crate finds, names and calls them, and offers their tools to a gateway as the
+//! tools of one device ([`bridge`]).
 //!
-//! What a phone, a computer with `adb`, or a test does to reach the apps is one trait, [`host::ProviderHost`];
-//! everything else is here and the same for all of them. Nothing here knows JNI or a terminal, and nothing reads
-//! settings or the environment.
+//! The trait [`host::ProviderHost`] has everything that differs between a phone, a computer with `adb`, and a
+//! test. The rest is the same for all of them. This crate has no JNI and no terminal code, and reads no
+//! settings and no environment.
 
 pub mod authorization;
 pub mod bounds;

@@ -1,7 +1,9 @@
-//! What is wrong with a provider, for its developer: with its manifest ([`of_manifest`]), with what it lists
-//! ([`of_provider`]), and with how it takes arguments ([`probe`]). Each finding says where, what, and what to do.
+//! Problems of a provider, for its developer: in its manifest ([`lint_manifest`]), in its list of tools
+//! ([`lint_provider`]), and in its handling of calls ([`probe`]). Each finding has a place, a description and
+//! a remedy.
 //!
-//! Nothing here decides what a consumer does with a provider; the same fault may be shown on its row as well.
+//! Findings do not influence how a consumer treats a provider. The same problem may also be noted on the
+//! provider.
 
 mod calls;
 mod manifest;
@@ -13,33 +15,33 @@ pub use calls::{ProbeReport, probe};
 pub use manifest::lint_manifest;
 pub use provider::lint_provider;
 
-/// How bad it is.
+/// Severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LintLevel {
     /// Something does not work.
     Error,
-    /// Something works by luck, or not everywhere.
+    /// Something works by chance, or not everywhere.
     Warning,
-    /// Worth knowing.
+    /// Useful information.
     Note,
 }
 
 /// One finding.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LintFinding {
-    /// How bad it is.
+    /// Severity.
     pub level: LintLevel,
-    /// Where: an element of the manifest, a tool, a method.
+    /// Place: an element of the manifest, a tool or a method.
     pub place: String,
-    /// What is wrong.
+    /// Description of the problem.
     pub what: String,
-    /// What to do about it.
+    /// Remedy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub remedy: Option<String>,
 }
 
-/// Findings as they come up.
+/// Collector of findings.
 #[derive(Debug, Default)]
 struct LintFindings(Vec<LintFinding>);
 
@@ -61,7 +63,7 @@ impl LintFindings {
         self.add(LintLevel::Note, place, what, remedy);
     }
 
-    /// The worst first, otherwise in the order in which they came up.
+    /// Sorts the findings by severity, otherwise in order of discovery.
     fn sorted(mut self) -> Vec<LintFinding> {
         self.0.sort_by_key(|finding| finding.level);
         self.0

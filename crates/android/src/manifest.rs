@@ -1,9 +1,9 @@
-//! What an app's manifest says, read from its APK: the binary form that compilers make of `AndroidManifest.xml`,
-//! with the values that it takes from the app's resources. Android's own rules for what is left out (whether a
-//! component is exported, whose permission guards it) are applied, so what is here is what the phone sees.
+//! Reads an app's manifest from its APK: the binary form of `AndroidManifest.xml`, with the values that it
+//! takes from the app's resources. Android's defaults for missing values (whether a component is exported,
+//! which permission it requires) are applied, so the result is what the phone sees.
 //!
-//! An APK is a stranger's file. Reading one never panics and never takes more time or memory than the constants of
-//! the modules below allow. Nothing here installs or runs anything.
+//! An APK is untrusted. Reading it never panics, and takes no more time or memory than the constants of the
+//! submodules allow. Nothing here installs or runs anything.
 
 mod apk;
 mod bytes;
@@ -23,86 +23,86 @@ pub use meta_data::ManifestMetaData;
 /// An app's manifest.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct AppManifest {
-    /// The app's package.
+    /// Package of the app.
     pub package: String,
-    /// `versionCode`, where it is given.
+    /// `versionCode`, if present.
     pub version_code: Option<i32>,
-    /// The oldest API level that it runs on; 1 where it does not say.
+    /// Minimum API level; 1 if missing.
     pub min_sdk: u32,
-    /// The API level that it is made for; the oldest one where it does not say.
+    /// Target API level; the minimum one if missing.
     pub target_sdk: u32,
-    /// The application's label, resolved; nothing where it has none, or takes it from the system.
+    /// Resolved label of the application; `None` if it has none or takes it from the system.
     pub label: Option<String>,
-    /// The permissions that it defines.
+    /// Permissions that the app defines.
     pub permissions: Vec<PermissionDefinition>,
-    /// The permissions that it asks for.
+    /// Permissions that the app requests.
     pub uses_permissions: Vec<String>,
-    /// What it wants to see of other apps.
+    /// Apps that the app wants to see.
     pub queries: QueriesElement,
-    /// Its activities, and their aliases.
+    /// Activities and their aliases.
     pub activities: Vec<AppComponent>,
-    /// Its services.
+    /// Services.
     pub services: Vec<AppComponent>,
-    /// Its broadcast receivers.
+    /// Broadcast receivers.
     pub receivers: Vec<AppComponent>,
-    /// Its content providers.
+    /// Content providers.
     pub providers: Vec<ProviderElement>,
 }
 
 impl AppManifest {
-    /// Reads a manifest alone, in binary form; what it takes from resources stays unknown.
+    /// Reads a binary manifest alone; values from resources stay unknown.
     ///
     /// # Errors
-    /// [`ApkError::Manifest`] says what is wrong with it.
+    /// [`ApkError::Manifest`] if the manifest is invalid.
     pub fn read(bytes: &[u8]) -> Result<Self, ApkError> {
         Self::read_with(bytes, &[])
     }
 
-    /// Reads a manifest in binary form with the app's resource table.
+    /// Reads a binary manifest with the app's resource table.
     ///
     /// # Errors
-    /// [`ApkError::Manifest`] says what is wrong with it. A table that can't be read counts as empty.
+    /// [`ApkError::Manifest`] if the manifest is invalid. An unreadable table counts as empty.
     pub fn read_with(bytes: &[u8], table: &[u8]) -> Result<Self, ApkError> {
         let resources = resources::ResourceTable::read(table).unwrap_or_else(resources::ResourceTable::none);
         manifest_reader::read_manifest(&xml::read(bytes)?, &resources).map_err(ApkError::Manifest)
     }
 }
 
-/// `<permission>`.
+/// A `<permission>` element.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PermissionDefinition {
-    /// Its name.
+    /// Name of the permission.
     pub name: String,
     /// `protectionLevel` as a number; 0 is `normal`.
     pub protection_level: i32,
-    /// Whether it has a label and a description for the person who is asked.
+    /// True if it has a label and a description for users.
     pub is_described: bool,
 }
 
-/// `<queries>`.
+/// A `<queries>` element.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct QueriesElement {
-    /// `<package>`.
+    /// Names of `<package>` elements.
     pub packages: Vec<String>,
-    /// `<intent>`.
+    /// `<intent>` elements.
     pub intents: Vec<IntentFilter>,
-    /// `<provider>`.
+    /// Authorities of `<provider>` elements.
     pub authorities: Vec<String>,
 }
 
-/// What a component answers to.
+/// An `<intent-filter>` element.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct IntentFilter {
-    /// `<action>`.
+    /// `<action>` elements.
     pub actions: Vec<String>,
-    /// `<category>`.
+    /// `<category>` elements.
     pub categories: Vec<String>,
-    /// `<data android:mimeType>`.
+    /// Types in `<data android:mimeType>`.
     pub mime_types: Vec<String>,
 }
 
 impl IntentFilter {
-    /// Whether it names the type by which tools are found, with the action for it.
+    /// Returns true if it has the MIME type of tools with its action.
     #[must_use]
     pub fn is_mcp_type(&self) -> bool {
         self.actions.iter().any(|action| action == mcp::ACTION_VIEW)
@@ -110,62 +110,62 @@ impl IntentFilter {
     }
 }
 
-/// A part of an app.
+/// A component of an app.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct AppComponent {
-    /// Its class, with its package.
+    /// Class with its package.
     pub class: String,
-    /// Whether it is in use from the start.
+    /// True if the component is enabled by default.
     pub enabled: bool,
-    /// What the manifest says of whether other apps may use it.
+    /// `exported` as written in the manifest.
     pub exported_as_written: Option<bool>,
-    /// Whether they may: as written, else by Android's rule for its kind.
+    /// True if other apps may use it: as written, or by Android's default for its kind.
     pub exported: bool,
-    /// The permission that using it needs.
+    /// Permission for using it.
     pub permission: Option<String>,
-    /// What it answers to.
+    /// Intent filters.
     pub filters: Vec<IntentFilter>,
-    /// `<meta-data>`, in its order.
+    /// `<meta-data>` elements, in order.
     pub meta_data: Vec<(String, ManifestMetaData)>,
 }
 
 impl AppComponent {
-    /// Whether one of its filters has an action.
+    /// Returns true if one of its filters has this action.
     #[must_use]
     pub fn has_action(&self, action: &str) -> bool {
         self.filters.iter().any(|filter| filter.actions.iter().any(|known| known == action))
     }
 
-    /// A value of its meta-data; the last of that name, as Android keeps it.
+    /// Returns a value of its meta-data. The last one with this name wins, as in Android.
     #[must_use]
     pub fn meta(&self, name: &str) -> Option<&ManifestMetaData> {
         self.meta_data.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value)
     }
 }
 
-/// `<provider>`.
+/// A `<provider>` element.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ProviderElement {
-    /// What all parts of an app have. Its permission is that for reading and writing, as written.
+    /// The common part. Its permission is that for reading and writing, as written.
     pub component: AppComponent,
-    /// `authorities` as written: several are joined by `;`.
+    /// `authorities` as written, joined by `;`.
     pub authorities: String,
-    /// The permission that reading it needs.
+    /// Permission for reading.
     pub read_permission: Option<String>,
-    /// The permission that writing it needs.
+    /// Permission for writing.
     pub write_permission: Option<String>,
-    /// `initOrder`: the higher, the earlier.
+    /// `initOrder`: higher values start earlier.
     pub init_order: i32,
 }
 
 impl ProviderElement {
-    /// Whether it is found as a tool of the dialect that goes by its MIME type.
+    /// Returns true if it is found by its MIME type as a tool.
     #[must_use]
     pub fn is_mcp_type(&self) -> bool {
         self.component.filters.iter().any(IntentFilter::is_mcp_type)
     }
 
-    /// Its authorities, one by one.
+    /// Returns its authorities one by one.
     pub fn each_authority(&self) -> impl Iterator<Item = &str> {
         self.authorities.split(';').filter(|authority| !authority.is_empty())
     }

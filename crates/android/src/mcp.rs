@@ -1,5 +1,5 @@
-//! The MCP dialects: what is asked, and what the answers mean (docs/app-providers.md, "Dialects",
-//! and what published apps do).
+//! The MCP dialects: requests and the meaning of the answers (docs/app-providers.md, "Dialects", and the
+//! behaviour of published apps).
 
 mod arguments;
 mod info;
@@ -15,7 +15,7 @@ use crate::failure::{ProviderFailure, malformed, require_bundle, short_text, tex
 pub use arguments::string_arguments;
 pub use info::read_info;
 
-/// MIME type by which dialect A is found, with the action `android.intent.action.VIEW`.
+/// MIME type by which dialect A is found, together with the action `android.intent.action.VIEW`.
 pub const MIME_TYPE: &str = "application/vnd.mcp.tool";
 /// Action of dialect A.
 pub const ACTION_VIEW: &str = "android.intent.action.VIEW";
@@ -23,21 +23,22 @@ pub const ACTION_VIEW: &str = "android.intent.action.VIEW";
 pub const ACTION: &str = "se.premex.mcp.MCP_PROVIDER";
 /// Permission that a consumer of B and C needs.
 pub const PERMISSION: &str = "se.premex.mcp.ACCESS_PROVIDER";
-/// Asks for the tool, or for the tools.
+/// Method that describes the tool or tools.
 pub const GET_TOOL_INFO: &str = "get_tool_info";
-/// Runs one.
+/// Method that runs a tool.
 pub const EXECUTE_TOOL: &str = "execute_tool";
 
-/// The extras of `execute_tool`. The arguments are a map of strings, which is there where there are none as well.
+/// Creates the extras of `execute_tool`. The arguments are a map of strings, which is present even if it is
+/// empty.
 #[must_use]
 pub fn execute_extras(tool: &str, args: &JsonObject) -> Bundle {
     Bundle::new().with("tool_name", tool).with("tool_arguments", BundleValue::Map(string_arguments(args)))
 }
 
-/// The text that a tool gave.
+/// Returns the text of a tool's result.
 ///
 /// # Errors
-/// [`ProviderFailure`]: what the answer says, or what is wrong with it.
+/// [`ProviderFailure`] if the answer is an error or malformed.
 pub fn read_result(bundle: Option<&Bundle>) -> Result<&str, ProviderFailure> {
     let bundle = require_bundle(bundle)?;
     success(bundle)?;
@@ -52,7 +53,7 @@ pub fn read_result(bundle: Option<&Bundle>) -> Result<&str, ProviderFailure> {
     Ok(result)
 }
 
-/// Whether the answer says that it worked; it has to say so.
+/// Checks that the answer reports success, which is required.
 fn success(bundle: &Bundle) -> Result<(), ProviderFailure> {
     match bundle.get("success") {
         Some(BundleValue::Boolean(true)) => Ok(()),

@@ -1,59 +1,60 @@
-//! What a provider's tools are called on this phone: `name__tool`. Grants hang on names, so one that was given
-//! stays with its app and with whoever signed it, also while the app is away, and no other ever gets it.
+//! Names of providers, which prefix their tools on this phone: `name__tool`. Grants refer to names, so a name
+//! stays with its app and signer, even while the app is uninstalled, and is never reused for another one.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-/// Longest name, in characters, before a mark that tells it from another.
+/// Maximum length of a name without a hash suffix, in characters.
 const MAX_NAME_LENGTH: usize = 32;
-/// Most names that are remembered, of apps that are gone as well.
+/// Maximum number of remembered names, including those of uninstalled apps.
 pub const MAX_REMEMBERED: usize = 4_096;
-/// What stands in for a label and a package of which nothing can be used.
+/// Name for an app whose label and package are both unusable.
 const DEFAULT_NAME: &str = "app";
 
-/// Who a name belongs to.
+/// Owner of a name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct NameOwner {
-    /// The app.
+    /// Package of the app.
     pub package: String,
-    /// The authority; an app may have several.
+    /// Authority; an app may have several.
     pub authority: String,
-    /// Who signed the app; nothing where the host can't tell.
+    /// Certificate of the app's signer; `None` if the host can't determine it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub certificate: Option<String>,
 }
 
-/// Somebody who wants a name.
+/// A request for a name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct NameClaim {
-    /// Who.
+    /// The future owner.
     pub owner: NameOwner,
-    /// The app's label, from which the name is made.
+    /// Label of the app, from which the name is derived.
     pub label: Option<String>,
-    /// Whether it speaks CETP. Of an app that offers its tools in several dialects this is the one that goes by the plain
-    /// name.
+    /// True if it speaks CETP. If an app offers its tools in several dialects, this one gets the name without
+    /// a suffix.
     pub is_cetp: bool,
 }
 
-/// The names that were given, as they are kept from one start to the next.
+/// The names that were given, as they are stored between starts.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ProviderNames(BTreeMap<String, NameOwner>);
 
 impl ProviderNames {
-    /// The name of an owner who has one.
+    /// Returns the name of an owner, if it has one.
     #[must_use]
     pub fn get(&self, owner: &NameOwner) -> Option<&str> {
         self.0.iter().find(|(_, known)| *known == owner).map(|(name, _)| name.as_str())
     }
 
-    /// Gives a name to each of those who have none; whether any was given. It depends on who they are and on what was
-    /// given before, never on their order: where several apps want the same, or where it is another's, all of them get
-    /// it with a mark made from package and authority. Where it is several authorities of one app, the only one of them
-    /// that speaks CETP gets it as it is. Those beyond [`REMEMBERED`] get none, nor does
-    /// one of whom it is not known who signed it: its name could pass to another signer.
+    /// Gives a name to each owner without one. Returns true if any was given. The names depend on the owners
+    /// and on earlier names, never on the order of the claims: if several apps request the same name, or it
+    /// belongs to another one, each gets it with a hash of package and authority as a suffix. Among several
+    /// authorities of one app, the only one that speaks CETP gets it without a suffix. Above
+    /// [`MAX_REMEMBERED`] no names are given, nor to apps with an unknown signer: another signer could take
+    /// over such a name.
     pub fn assign(&mut self, claims: &[NameClaim]) -> bool {
         let known: BTreeSet<NameOwner> = self.0.values().cloned().collect();
         let mut new: BTreeMap<&NameOwner, (String, bool)> = BTreeMap::new();
@@ -84,7 +85,8 @@ impl ProviderNames {
         changed
     }
 
-    /// The name with a mark, longer where that one is taken: by an earlier certificate of the same app, say.
+    /// Returns the name with a suffix, a longer one if it is taken, for example by an earlier certificate of
+    /// the same app.
     fn name_with_hash(&self, plain: &str, owner: &NameOwner) -> String {
         let certificate = owner.certificate.as_deref().unwrap_or_default();
         let mut mark = hash(&[&owner.package, &owner.authority]);
@@ -97,7 +99,7 @@ impl ProviderNames {
     }
 }
 
-/// Who of those that want the same name gets it without a mark, if anybody does.
+/// Returns the owner that gets the name without a suffix, if any.
 fn unmarked_owner<'a>(wanting: &[(&'a NameOwner, bool)]) -> Option<&'a NameOwner> {
     if let [(only, _)] = wanting {
         return Some(*only);
@@ -113,7 +115,7 @@ fn unmarked_owner<'a>(wanting: &[(&'a NameOwner, bool)]) -> Option<&'a NameOwner
     }
 }
 
-/// The name that an app would have if it were alone: from its label, else from its package's last part.
+/// Returns an app's name without suffix: from its label, or from the last part of its package.
 #[must_use]
 pub fn plain(label: Option<&str>, package: &str) -> String {
     let last = package.rsplit('.').next().unwrap_or_default();
@@ -124,7 +126,8 @@ pub fn plain(label: Option<&str>, package: &str) -> String {
         .unwrap_or_else(|| DEFAULT_NAME.to_owned())
 }
 
-/// Lower case, `_` for each run of other characters than `a-z0-9`, none at either end.
+/// Returns the text in lower case, with `_` for each run of characters other than `a-z0-9`, except at the
+/// ends.
 fn normalize(text: &str) -> String {
     let mut name = String::new();
     for c in text.chars().flat_map(char::to_lowercase) {

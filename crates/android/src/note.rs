@@ -1,28 +1,28 @@
-//! What was found wrong with a provider. It is kept and shown beside what works.
+//! Problems of a provider, which are stored and shown in addition to its working tools.
 
 use crate::bounds::{self, cut};
 
-/// How wrong.
+/// Severity of a note.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProviderNoteKind {
-    /// Left out.
+    /// The tool or provider was refused.
     Refused,
-    /// Taken all the same.
+    /// The tool or provider is used anyway.
     Flagged,
 }
 
-/// One remark.
+/// One note.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProviderNote {
-    /// How wrong.
+    /// Severity.
     pub kind: ProviderNoteKind,
-    /// The tool that it is about, as the provider named it; nothing where it is about the provider.
+    /// The tool, by the provider's own name; `None` if the note is about the provider.
     pub tool: Option<String>,
-    /// What is wrong, and what came of it.
+    /// The problem and its consequence.
     pub reason: String,
 }
 
-/// The remarks on one provider, of which there are never more than [`bounds::NOTES`].
+/// The notes on one provider, at most [`bounds::NOTES`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ProviderNotes {
     notes: Vec<ProviderNote>,
@@ -30,17 +30,17 @@ pub struct ProviderNotes {
 }
 
 impl ProviderNotes {
-    /// Notes what was taken all the same.
+    /// Adds a note about something that is used anyway.
     pub fn flag(&mut self, tool: Option<&str>, reason: impl AsRef<str>) {
         self.add(ProviderNoteKind::Flagged, tool, reason.as_ref());
     }
 
-    /// Notes what was left out.
+    /// Adds a note about something that was refused.
     pub fn refuse(&mut self, tool: Option<&str>, reason: impl AsRef<str>) {
         self.add(ProviderNoteKind::Refused, tool, reason.as_ref());
     }
 
-    /// Adds those of a later step.
+    /// Adds the notes of a later step.
     pub fn extend(&mut self, others: Self) {
         for note in others.notes {
             self.push(note);
@@ -57,7 +57,7 @@ impl ProviderNotes {
         if self.notes.len() + 1 < bounds::NOTES { self.notes.push(note) } else { self.untold += 1 }
     }
 
-    /// All of them, with a last one on those that found no room.
+    /// Returns all notes, with a last one about those above the limit.
     #[must_use]
     pub fn to_vec(&self) -> Vec<ProviderNote> {
         let untold = (self.untold > 0).then(|| ProviderNote {
@@ -68,7 +68,7 @@ impl ProviderNotes {
         self.notes.iter().cloned().chain(untold).collect()
     }
 
-    /// Whether there are none.
+    /// Returns true if there are no notes.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.notes.is_empty() && self.untold == 0

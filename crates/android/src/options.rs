@@ -1,19 +1,20 @@
-//! What may be set about a bridge.
+//! Options of a bridge.
 
 use std::time::Duration;
 
-/// How patient it is, and what it may do by itself.
+/// Timeouts and permissions of a bridge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BridgeOptions {
-    /// How long one provider may take to tell its tools.
+    /// Timeout for listing one provider's tools.
     pub list_timeout: Duration,
-    /// How long a call may take where the gateway does not say.
+    /// Timeout of a call if the gateway has none.
     pub call_timeout: Duration,
-    /// How long a person may take who is asked to allow something. The gateway stops its clock for two minutes a call.
+    /// Timeout for a person's authorization. The gateway pauses its clock for up to two minutes per call.
     pub consent_timeout: Duration,
-    /// How long to wait for further changes after one: an update is several broadcasts.
+    /// Time to wait for further changes after one: an update is several broadcasts.
     pub settle: Duration,
-    /// Whether an app whose process can't be started otherwise may be opened for a call. Never done to list tools.
+    /// True if an app may be opened for a call if its process can't be started otherwise. Apps are never
+    /// opened to list tools.
     pub launch_apps: bool,
 }
 

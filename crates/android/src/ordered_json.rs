@@ -1,21 +1,21 @@
-//! JSON objects whose members keep their order and their own bytes.
+//! JSON objects whose members keep their order and bytes.
 
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// The members of an object, as they stand in the text. Of two with one key both are there.
+/// The members of an object in the order of the text. Duplicate keys are kept.
 #[derive(Debug)]
 pub(crate) struct ObjectMembers<'a>(pub(crate) Vec<(String, &'a RawValue)>);
 
 impl<'a> ObjectMembers<'a> {
-    /// Nothing where the text is no object.
+    /// Parses an object; `None` if the text is not an object.
     pub(crate) fn of(text: &'a RawValue) -> Option<Self> {
         text.get().trim_start().starts_with('{').then(|| serde_json::from_str(text.get()).ok())?
     }
 
-    /// The last member of this key, as JSON parsers have it.
+    /// Returns the last member with this key, like JSON parsers.
     pub(crate) fn get(&self, key: &str) -> Option<&'a RawValue> {
         self.0.iter().rev().find(|(name, _)| name == key).map(|(_, value)| *value)
     }
@@ -43,7 +43,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for ObjectMembers<'a> {
     }
 }
 
-/// Writes an object from keys and JSON texts, in this order.
+/// Writes an object of keys and JSON texts, in this order.
 pub(crate) fn object<'a>(members: impl IntoIterator<Item = (&'a str, String)>) -> String {
     let mut text = String::from("{");
     for (at, (key, value)) in members.into_iter().enumerate() {

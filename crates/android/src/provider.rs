@@ -1,4 +1,4 @@
-//! A provider as it stands on the phone's list: who it is, what it offers, what is wrong with it.
+//! A provider in the phone's list: its identity, its tools and its problems.
 
 use toolway_types::SpecDocument;
 
@@ -7,51 +7,51 @@ use crate::dialect::ProviderDialect;
 use crate::naming::{NameClaim, NameOwner};
 use crate::note::ProviderNotes;
 
-/// What can be had of a provider.
+/// State of a provider.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProviderState {
-    /// Its tools.
+    /// Its tools can be called.
     Ready,
-    /// Nothing, until the user has allowed it in the app.
+    /// The user must authorize access in the app first.
     AuthorizationRequired {
-        /// What the app says.
+        /// Message of the app.
         message: String,
-        /// What the user can do.
+        /// Hint of the app for the user.
         hint: Option<String>,
-        /// The action of the screen for it, as the app names it.
+        /// Action of the authorization screen, as named by the app.
         intent: Option<String>,
     },
-    /// Nothing at the moment; it is asked again with the next connection, and when its package changes.
+    /// Temporarily unavailable; asked again after the next connection, and when its package changes.
     Unavailable {
-        /// Why.
+        /// Reason as text.
         reason: String,
     },
-    /// Nothing, until the app or its rights are other ones.
+    /// Refused until the app or its permissions change.
     Refused {
-        /// What for.
+        /// Kind of reason.
         refusal: RefusalReason,
-        /// Why.
+        /// Reason as text.
         reason: String,
-        /// What can be done.
+        /// Next step for the user.
         hint: Option<String>,
     },
 }
 
-/// What a provider is refused for.
+/// Kind of reason why a provider is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RefusalReason {
-    /// For what its app declares; it was not asked.
+    /// Its declaration is invalid; it was not called.
     InvalidDeclaration,
-    /// For want of a permission.
+    /// A permission is missing.
     MissingPermission,
-    /// By the app itself, which does not want this caller.
+    /// The app itself refuses this caller.
     RefusedByApp,
-    /// For there is no way to pass it a call from here.
+    /// Its tools can't be called from here.
     Unsupported,
 }
 
 impl ProviderState {
-    /// Refused for what its app declares.
+    /// Creates the state of a provider with an invalid declaration.
     pub fn refused(reason: impl Into<String>, hint: impl Into<String>) -> Self {
         Self::Refused {
             refusal: RefusalReason::InvalidDeclaration,
@@ -61,49 +61,49 @@ impl ProviderState {
     }
 }
 
-/// One provider: one authority in one dialect.
+/// A provider: one authority in one dialect.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolProvider {
-    /// The app.
+    /// Package of the app.
     pub package: String,
-    /// Its label.
+    /// Label of the app.
     pub label: Option<String>,
-    /// Who signed it.
+    /// Certificate of the app's signer.
     pub certificate: Option<String>,
-    /// The authority; empty where none is declared.
+    /// Authority; empty if none is declared.
     pub authority: String,
-    /// How it is spoken to. Before it has answered, B stands for C as well.
+    /// Protocol. Before the first answer, B also stands for C.
     pub dialect: ProviderDialect,
-    /// The version of CETP that it speaks.
+    /// Version of CETP.
     pub version: Option<u32>,
-    /// The permission that calling it needs.
+    /// Permission for calling it.
     pub permission: Option<String>,
-    /// What stands before its tools' names; nothing where it has no name yet.
+    /// Prefix of its tools' names; `None` if it has no name yet.
     pub prefix: Option<String>,
-    /// What can be had of it.
+    /// State of the provider.
     pub state: ProviderState,
-    /// Its own words on itself.
+    /// Its description of itself.
     pub info: Option<ProviderInfo>,
     /// Its tools, under its own names.
     pub tools: Vec<SpecDocument>,
-    /// What was refused or noticed.
+    /// Notes about problems.
     pub notes: ProviderNotes,
 }
 
 impl ToolProvider {
-    /// What to call it in messages to people.
+    /// Returns the name for messages to people.
     #[must_use]
     pub fn title(&self) -> &str {
         self.label.as_deref().filter(|label| !label.trim().is_empty()).unwrap_or(&self.package)
     }
 
-    /// Whether it is refused for what its app declares, and so not asked.
+    /// Returns true if its declaration is invalid, so that it is not called.
     #[must_use]
     pub fn has_invalid_declaration(&self) -> bool {
         matches!(self.state, ProviderState::Refused { refusal: RefusalReason::InvalidDeclaration, .. })
     }
 
-    /// Whose its name is.
+    /// Returns the owner of its name.
     #[must_use]
     pub fn owner(&self) -> NameOwner {
         NameOwner {
@@ -113,7 +113,7 @@ impl ToolProvider {
         }
     }
 
-    /// Its claim to a name.
+    /// Returns its claim to a name.
     #[must_use]
     pub fn claim(&self) -> NameClaim {
         NameClaim {
@@ -123,7 +123,7 @@ impl ToolProvider {
         }
     }
 
-    /// A tool's name on this phone; nothing where the provider has no name.
+    /// Returns a tool's name on this phone; `None` if the provider has no name.
     #[must_use]
     pub fn exposed_name(&self, tool: &str) -> Option<String> {
         self.prefix.as_ref().map(|prefix| format!("{prefix}__{tool}"))

@@ -1,5 +1,5 @@
-//! One request to one provider: on a thread of its own, under a deadline, made again where the app's process was
-//! not there.
+//! Sends one request to one provider: on a separate thread, with a timeout, and again if the app's process
+//! was not running.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,29 +11,29 @@ use crate::host::{CallFailure, HostCall, ProviderHost};
 use crate::provider::ToolProvider;
 use crate::worker_pool::{JobError, JobOwner, WorkerPool};
 
-/// Why no answer came.
+/// Reason why there is no answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ProviderCallError {
-    /// The system threw.
+    /// The system threw an exception.
     #[error(transparent)]
     Call(#[from] CallFailure),
-    /// Nothing came in time, or nothing could be asked.
+    /// The request timed out or could not be started.
     #[error(transparent)]
     Job(#[from] JobError),
 }
 
-/// What may be done to get an answer.
+/// Options of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProviderCallOptions {
-    /// Whether it may be made again after the process died in the middle of it: it only reads.
+    /// True if the call may be repeated after the process died during it, because it only reads.
     pub repeatable: bool,
-    /// Whether the app may be opened.
+    /// True if the app may be opened.
     pub launch: bool,
-    /// Whether the provider may well do without it: where it hangs, nothing else of the provider is kept waiting.
+    /// True if the answer is optional: if it hangs, other requests to the provider are not blocked.
     pub optional: bool,
 }
 
-/// The way to the providers of one phone. Cheap to clone.
+/// Client of the providers of one phone. Cheap to clone.
 #[derive(Clone)]
 pub struct ProviderClient {
     host: Arc<dyn ProviderHost>,
@@ -46,34 +46,34 @@ impl std::fmt::Debug for ProviderClient {
     }
 }
 
-/// What is asked of the system itself has a lane that no app can have: packages are not empty.
+/// Returns the owner of jobs for the system itself. No app can have it, because packages are not empty.
 fn system_job_owner() -> JobOwner {
     JobOwner::new("", "")
 }
 
 impl ProviderClient {
-    /// Through this host.
+    /// Creates a client with this host.
     #[must_use]
     pub fn new(host: Arc<dyn ProviderHost>) -> Self {
         Self { host, pool: WorkerPool::default() }
     }
 
-    /// Threads that hang in a provider.
+    /// Returns the number of threads that hang in a provider.
     #[must_use]
     pub fn stuck_in(&self, provider: &ToolProvider) -> usize {
         self.pool.stuck_in(&JobOwner::new(&provider.package, &provider.authority))
     }
 
-    /// What a person can do where a call was refused for want of a permission.
+    /// Returns a hint for calls that failed because of a missing permission.
     #[must_use]
     pub fn permission_hint(&self) -> &'static str {
         self.host.permission_hint()
     }
 
-    /// Asks the system something.
+    /// Runs a query of the system.
     ///
     /// # Errors
-    /// [`Missed`].
+    /// [`JobError`] if there is no answer.
     pub async fn ask_system<T: Send + 'static>(
         &self,
         timeout: Duration,
@@ -83,12 +83,12 @@ impl ProviderClient {
         self.pool.run(&system_job_owner(), timeout, move || question(&*host)).await
     }
 
-    /// Calls a provider. Where its process is not there, the system is made to start it, and the same call is
-    /// made once more; where that does not help and `effort` allows it, its app is opened first, and the call
-    /// made a last time.
+    /// Calls a provider. If its process is not running, the system is asked to start it, and the call is
+    /// repeated. If that does not help and `effort` allows it, its app is opened and the call is repeated a
+    /// last time.
     ///
     /// # Errors
-    /// [`Unreached`]: of the last try.
+    /// [`ProviderCallError`] of the last attempt.
     pub async fn call(
         &self,
         provider: &ToolProvider,
@@ -127,7 +127,7 @@ impl ProviderClient {
             let (package, authority) = (provider.package.clone(), provider.authority.clone());
             let revived =
                 self.pool.run(&lane, left(), move || revival.run(&*host, &package, &authority)).await;
-            // Where reviving it takes too long, or fails, what the call said is what there is to say.
+            // If reviving takes too long or fails, the error of the call is returned.
             if revived != Ok(true) || left().is_zero() {
                 return Err(failure.into());
             }
@@ -142,17 +142,18 @@ enum WakeMethod {
 }
 
 impl WakeMethod {
-    /// Whether it is worth trying again.
+    /// Revives the process. Returns true if another attempt makes sense.
     fn run(self, host: &dyn ProviderHost, package: &str, authority: &str) -> bool {
         match self {
-            // A process that could not be started may have been by somebody else meanwhile.
+            // Something else may have started the process in the meantime.
             Self::Wake => host.wake(authority).is_ok(),
             Self::Launch => host.launch(package).unwrap_or(false),
         }
     }
 }
 
-/// Where nobody served the authority, nothing has run; where the process died, something may have.
+/// Returns true if a call may be repeated. If the authority was unknown, nothing has run; if the process
+/// died, the call may have run.
 fn can_retry(failure: &CallFailure, repeatable: bool) -> bool {
     match failure {
         CallFailure::UnknownAuthority(_) => true,

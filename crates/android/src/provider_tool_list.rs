@@ -1,4 +1,4 @@
-//! The tools of one provider, from whichever dialect: checked, within bounds, ready to be offered.
+//! The tools of one provider of any dialect: validated, within limits, and ready to be offered.
 
 use std::collections::HashSet;
 
@@ -8,28 +8,28 @@ use toolway_types::{RawJson, SpecDocument, ToolName};
 use crate::bounds::{self, cut};
 use crate::note::ProviderNotes;
 
-/// A tool as its provider describes it.
+/// A tool as described by its provider.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProviderToolDescription {
-    /// Its name.
+    /// Name of the tool.
     pub name: String,
-    /// What it does.
+    /// Description of the tool.
     pub description: Option<String>,
-    /// JSON Schema of its arguments; absent, null, `{}` and `[]` mean that there are none.
+    /// JSON Schema of its arguments; absent, null, `{}` and `[]` mean no arguments.
     pub parameters: Option<String>,
 }
 
-/// What a provider offers.
+/// The tools of a provider.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ProviderToolList {
-    /// Its usable tools, under their own names, in its own order.
+    /// Usable tools under their own names, in the provider's order.
     pub tools: Vec<SpecDocument>,
-    /// What was found wrong.
+    /// Notes about problems.
     pub notes: ProviderNotes,
 }
 
 impl ProviderToolList {
-    /// Keeps the tools that can be offered, and notes the others.
+    /// Keeps the usable tools, and adds notes about the others.
     #[must_use]
     pub fn new(described: Vec<ProviderToolDescription>, mut notes: ProviderNotes) -> Self {
         let mut names = HashSet::new();
@@ -56,7 +56,7 @@ impl ProviderToolList {
     }
 }
 
-/// The spec, or the tool's name and why it can't be used.
+/// Returns the spec, or the tool's name and the reason why it is unusable.
 fn usable(
     tool: ProviderToolDescription,
     notes: &mut ProviderNotes,

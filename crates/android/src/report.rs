@@ -1,4 +1,4 @@
-//! Providers as the gateway is told of them.
+//! Converts providers to the report for the gateway.
 
 use toolway_device::{
     AppProvider, AppProviderInfo, AppProviderNote, AppProviderNoteKind, AppProviderScope, AppProviderState,
@@ -7,7 +7,7 @@ use toolway_device::{
 use crate::note::ProviderNoteKind;
 use crate::provider::{ProviderState, ToolProvider};
 
-/// The provider's row.
+/// Converts a provider.
 pub(crate) fn app_provider(provider: &ToolProvider) -> AppProvider {
     let (state, reason, hint) = match provider.state.clone() {
         ProviderState::Ready => (AppProviderState::Ready, None, None),

@@ -1,6 +1,6 @@
-//! Finds providers and asks each for its tools: all at the same time, each under its own deadline, so that one that
-//! hangs keeps nobody waiting but for its own row. While a scan goes on, packages can be asked anew; what was on its
-//! way from them then counts no more.
+//! Finds providers and lists their tools: all at the same time, each with its own timeout, so that a hanging
+//! provider delays only its own entry. During a scan, packages can be scanned again; earlier requests to them
+//! are then ignored.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
@@ -21,16 +21,16 @@ use crate::provider_client::{ProviderCallError, ProviderCallOptions, ProviderCli
 use crate::provider_tool_list::ProviderToolList;
 use crate::worker_pool::JobError;
 
-/// How long the system may take to say what is installed.
+/// Timeout for the list of installed providers.
 const DISCOVERY_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// How long a provider is waited for to say who it is, once its tools are there.
+/// Timeout for a provider's description of itself, once its tools are known.
 const INFO_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Why nothing could be scanned.
+/// Reason why a scan failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ScanError {
-    /// The system, or the way to it.
+    /// The system or the connection failed.
     #[error(transparent)]
     Host(#[from] HostError),
     /// The system did not answer.
@@ -47,25 +47,26 @@ fn describe_job_error(missed: JobError) -> &'static str {
     }
 }
 
-/// What providers said of themselves when they were last asked; nothing where they had nothing to say.
+/// Descriptions that providers gave of themselves at the last scan; `None` for those without one.
 pub type KnownProviderInfo = HashMap<NameOwner, Option<cetp::ProviderInfo>>;
 
-/// Whom to ask, and how.
+/// Request for a scan.
 #[derive(Debug, Clone, Default)]
 pub struct ScanRequest {
-    /// The packages; all of them where none are named.
+    /// Packages to scan; `None` for all.
     pub packages: Option<BTreeSet<String>>,
-    /// Who need not be asked again who they are.
+    /// Known descriptions, which are not requested again.
     pub known: KnownProviderInfo,
-    /// How long each may take to tell its tools.
+    /// Timeout of each provider for listing its tools.
     pub timeout: Duration,
 }
 
-/// All providers, or those of some packages, with their tools, sorted by authority. They have no names yet. Takes as
-/// long as the slowest of them, and little longer than `timeout` after the system has said what is installed.
+/// Lists all providers, or those of some packages, with their tools, sorted by authority. They have no names
+/// yet. Takes as long as the slowest provider, at most slightly longer than `timeout` after the list of
+/// installed providers.
 ///
 /// # Errors
-/// [`ScanError`].
+/// [`ScanError`] if the system can't be queried.
 pub async fn scan(
     reach: &ProviderClient,
     packages: Option<Vec<String>>,
@@ -82,44 +83,44 @@ pub async fn scan(
     Ok(providers)
 }
 
-/// What the system says is installed.
+/// The installed providers.
 #[derive(Debug, Clone, Default)]
 pub struct InstalledProviders {
-    /// Who may have a name: those that were not refused for what they declare. Known before any of them has answered, so
-    /// that names do not depend on who is quick.
+    /// Claims to names of all providers with a valid declaration. They are known before any provider has
+    /// answered, so that names do not depend on response times.
     pub claims: Vec<NameClaim>,
-    /// The packages of which providers were found.
+    /// Packages with providers.
     pub packages: BTreeSet<String>,
 }
 
-/// A scan that goes on: what is installed is known, and each provider is being asked.
+/// A running scan: the installed providers are known, and each is being asked.
 #[derive(Debug, Default)]
 pub struct ProviderScan {
     tasks: JoinSet<ToolProvider>,
-    /// Who is being asked, for the case that asking fails.
+    /// The providers that are being asked, for the case that a task fails.
     pending: HashMap<Id, (ScanGeneration, ToolProvider)>,
     /// By package.
     pending_packages: BTreeMap<String, PendingPackage>,
     generation: ScanGeneration,
 }
 
-/// Which question to a package it is; one that was asked later counts.
+/// Number of a request to a package; only answers to the latest count.
 type ScanGeneration = u64;
 
-/// A package of which not everything has been given.
+/// A package with unfinished results.
 #[derive(Debug, Default)]
 struct PendingPackage {
     generation: ScanGeneration,
-    /// How many of its providers have not answered.
+    /// Number of its providers that have not answered.
     unanswered: usize,
     answered: Vec<ToolProvider>,
 }
 
 impl ProviderScan {
-    /// Asks these packages, anew where they are being asked already.
+    /// Lists the tools of these packages, again if they are being listed already.
     ///
     /// # Errors
-    /// [`ScanError`]; then nobody is asked who was not before.
+    /// [`ScanError`] if the system can't be queried; then no new request has started.
     pub async fn ask_for_tools(
         &mut self,
         reach: &ProviderClient,
@@ -160,14 +161,15 @@ impl ProviderScan {
         Ok(said)
     }
 
-    /// Whether nothing is on its way any more.
+    /// Returns true if no request is in flight.
     #[must_use]
     pub fn is_finished(&self) -> bool {
         self.pending_packages.is_empty()
     }
 
-    /// The providers of the packages that are through: of all of them where they are within `settle`, else of those
-    /// that are, or of the next one. Nothing once all were given. Nothing is lost where it is not waited for.
+    /// Returns the providers of finished packages: of all packages if they finish within `settle`, otherwise
+    /// of those that have finished, or of the next one. `None` once all have been returned. Cancel safe:
+    /// dropping the future loses nothing.
     pub async fn batch(&mut self, settle: Duration) -> Option<Vec<ToolProvider>> {
         let until = Instant::now() + settle;
         while !self.pending_packages.is_empty() {
@@ -205,7 +207,7 @@ impl ProviderScan {
 
     fn record_answer(&mut self, id: Id, provider: Option<ToolProvider>) {
         let Some((asking, asked)) = self.pending.remove(&id) else { return };
-        // Whoever was asked again since answers once more.
+        // Providers that were asked again answer once more.
         let Some(open) =
             self.pending_packages.get_mut(&asked.package).filter(|open| open.generation == asking)
         else {
@@ -219,7 +221,7 @@ impl ProviderScan {
     }
 }
 
-/// Asks one provider for its tools, and for what it says of itself where that is not known.
+/// Lists a provider's tools, and requests its description if it is not known.
 async fn list_tools(
     reach: &ProviderClient,
     mut provider: ToolProvider,
@@ -242,7 +244,7 @@ async fn list_tools(
             return provider;
         }
     };
-    // Compiling hundreds of schemas takes its time.
+    // Compiling hundreds of schemas takes time, so it runs on a blocking thread.
     let read = tokio::task::spawn_blocking(move || match found_as {
         ProviderDialect::Cetp => {
             cetp::read_list(answer.as_ref()).map(|listed| (ProviderDialect::Cetp, listed))
@@ -271,7 +273,7 @@ async fn list_tools(
     provider
 }
 
-/// It only reads, whichever dialect: nobody's tool runs.
+/// Calls a method that only reads in every dialect. Runs no tool.
 async fn ask(
     reach: &ProviderClient,
     provider: &ToolProvider,
@@ -292,7 +294,7 @@ async fn fetch_provider_info(
     cetp::read_info(answer.as_ref())
 }
 
-/// What it means for the provider's row that no answer came.
+/// Returns the state of a provider that gave no answer.
 fn state_for_call_error(
     unreached: ProviderCallError,
     permission: Option<&str>,
@@ -325,7 +327,7 @@ fn state_for_call_error(
     }
 }
 
-/// What a failure to list means for the provider's row.
+/// Returns the state of a provider that failed to list its tools.
 fn state_for_failure(failure: ProviderFailure) -> ProviderState {
     match failure {
         ProviderFailure::AuthorizationRequired(required) => ProviderState::AuthorizationRequired {

@@ -1,16 +1,16 @@
-//! The version of CETP that a provider says it speaks (CETP, section 2.5).
+//! The version of CETP that a provider declares (CETP, section 2.5).
 
 use crate::host::ManifestMetaData;
 use crate::note::ProviderNotes;
 
-/// The newest version that is known here.
+/// The newest supported version.
 pub(crate) const KNOWN: i64 = 1;
 
-/// The version, whatever type the app's compiler gave it. A missing one is taken as 1. A newer one is spoken to
-/// with what version 1 defines. Both are noted.
+/// Reads the version, regardless of the type that the app's compiler chose. A missing version counts as 1; a
+/// newer one is treated as version 1. Both are noted.
 ///
 /// # Errors
-/// In words, where it is no version.
+/// A description of the problem if it is not a version.
 pub(crate) fn read(version: Option<&ManifestMetaData>, notes: &mut ProviderNotes) -> Result<u32, String> {
     let number = match version {
         None => {

@@ -1,6 +1,6 @@
-//! Threads for calls that block. Android's `ContentResolver.call` can't be taken back: who waits for it gives up at
-//! a deadline of its own, and the thread is left behind until the provider answers, if it ever does. Such threads
-//! are counted, and a provider that holds several of them is asked nothing more.
+//! Threads for blocking calls. Android's `ContentResolver.call` can't be cancelled: the caller stops waiting
+//! at its own deadline, and the thread is abandoned until the provider answers, if it ever does. Such threads
+//! are counted, and a provider that blocks several of them gets no further calls.
 
 use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
@@ -12,38 +12,38 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::sync::{Semaphore, oneshot};
 
-/// Calls that run beside each other, of all providers.
+/// Maximum number of parallel calls of all providers.
 const MAX_RUNNING: usize = 256;
-/// Calls that run beside each other, of one app: as many as Android gives it threads to answer them.
+/// Maximum number of parallel calls of one app: Android's number of threads for answers.
 const MAX_RUNNING_PER_APP: usize = 16;
-/// Calls of one app that run or wait for their turn. Whoever comes then is told so at once, and does not hold a place
-/// that a call of another app could have.
+/// Maximum number of running and waiting calls of one app. Further calls fail at once, so that they do not
+/// take capacity from other apps.
 const MAX_WAITING_PER_APP: usize = 32;
-/// Threads left behind with one provider before it is asked nothing more.
+/// Number of abandoned threads in one provider above which it gets no further calls.
 pub const MAX_STUCK_PER_PROVIDER: usize = 3;
-/// Threads left behind with all providers of one app before that is asked nothing more.
+/// Number of abandoned threads in all providers of one app above which it gets no further calls.
 const MAX_STUCK_PER_APP: usize = 6;
-/// Threads left behind in all before nothing new is asked of anybody.
+/// Number of all abandoned threads above which no further calls are made.
 const MAX_STUCK: usize = 128;
-/// How long a thread without work stays.
+/// Time after which an idle thread ends.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Why a job brought nothing.
+/// Reason why a job has no result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum JobError {
-    /// It took longer than it was given.
+    /// The job exceeded its timeout.
     #[error("the app did not answer in time")]
     TimedOut,
-    /// Its turn did not come in time; nothing was asked.
+    /// The job was not started in time; nothing was called.
     #[error("the app is busy with earlier calls, and this one's turn did not come in time")]
     NotStarted,
-    /// Too many wait for their turn; nothing was asked.
+    /// Too many jobs are waiting; nothing was called.
     #[error("the app is busy: {MAX_WAITING_PER_APP} earlier calls are still running")]
     QueueFull,
     /// Earlier calls of the same provider hang.
     #[error("the app hangs: {MAX_STUCK_PER_PROVIDER} earlier calls are still unanswered")]
     Hanging,
-    /// There are no threads to be had.
+    /// No threads are available.
     #[error("too many apps hang, so that no more can be asked")]
     Exhausted,
     /// The job panicked.
@@ -53,28 +53,28 @@ pub enum JobError {
 
 type BlockingJob = Box<dyn FnOnce() + Send>;
 
-/// Whose calls they are.
+/// The provider that a job calls.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct JobOwner {
     /// The app, which is one process.
     pub app: String,
-    /// The provider within it.
+    /// The provider within the app.
     pub provider: String,
 }
 
 impl JobOwner {
-    /// Of a provider of an app.
+    /// Creates the owner for a provider of an app.
     pub fn new(app: impl Into<String>, provider: impl Into<String>) -> Self {
         Self { app: app.into(), provider: provider.into() }
     }
 }
 
-/// What goes on with one app.
+/// Jobs of one app.
 #[derive(Debug)]
 struct AppJobs {
     permits: Arc<Semaphore>,
     running: usize,
-    /// Threads left behind, by provider.
+    /// Number of abandoned threads by provider.
     stuck: HashMap<String, usize>,
 }
 
@@ -96,7 +96,7 @@ struct WorkerPoolState {
     stuck: usize,
 }
 
-/// The threads. Cheap to clone; they end some time after the last clone is gone.
+/// A pool of threads. Cheap to clone; threads end some time after the last clone is dropped.
 #[derive(Clone)]
 pub struct WorkerPool {
     state: Arc<Mutex<WorkerPoolState>>,
@@ -116,10 +116,10 @@ impl Default for WorkerPool {
 }
 
 impl WorkerPool {
-    /// Runs a job that blocks, in the lane of one provider, and waits for it no longer than `timeout`.
+    /// Runs a blocking job for one provider, and waits for it at most `timeout`.
     ///
     /// # Errors
-    /// [`Missed`].
+    /// [`JobError`] if there is no result.
     pub async fn run<T: Send + 'static>(
         &self,
         lane: &JobOwner,
@@ -138,7 +138,7 @@ impl WorkerPool {
             self.start(Box::new(move || {
                 let result = std::panic::catch_unwind(AssertUnwindSafe(job));
                 drop(ticket);
-                // Nobody waits any more where it is overdue.
+                // Nobody waits after the timeout.
                 let _ = answer.send(result.map_err(|_| JobError::Panicked));
             }))?;
             has_started.store(true, Ordering::Relaxed);
@@ -151,7 +151,7 @@ impl WorkerPool {
         tokio::time::timeout(timeout, within).await.map_err(late).flatten()
     }
 
-    /// Threads that were left behind with a provider and are still out.
+    /// Returns the number of abandoned threads that are still blocked in a provider.
     #[must_use]
     pub fn stuck_in(&self, lane: &JobOwner) -> usize {
         let state = self.state.lock();
@@ -183,7 +183,7 @@ impl WorkerPool {
     fn start(&self, job: BlockingJob) -> Result<(), JobError> {
         let idle = self.state.lock().idle.pop();
         if let Some((_, thread)) = idle {
-            // It was on the list, so it waits, or is about to, with room for one job.
+            // It was on the idle list, so it waits for a job, or is about to, with space for one.
             return thread.try_send(job).map_err(|_| JobError::Exhausted);
         }
         let state = Arc::downgrade(&self.state);
@@ -200,7 +200,7 @@ impl WorkerPool {
     }
 }
 
-/// Waits on the list of idle threads for a job; nothing where the thread is to end.
+/// Waits on the list of idle threads for a job; `None` if the thread must end.
 fn next_job(state: &Weak<Mutex<WorkerPoolState>>) -> Option<BlockingJob> {
     let (sender, jobs): (SyncSender<BlockingJob>, Receiver<BlockingJob>) = sync_channel(1);
     let number = {
@@ -223,7 +223,7 @@ fn next_job(state: &Weak<Mutex<WorkerPoolState>>) -> Option<BlockingJob> {
                     state.idle.remove(at);
                     None
                 }
-                // Somebody has just taken it off the list to hand it a job.
+                // Another thread has just taken it off the list to give it a job.
                 None => {
                     drop(state);
                     jobs.recv().ok()
@@ -234,7 +234,7 @@ fn next_job(state: &Weak<Mutex<WorkerPoolState>>) -> Option<BlockingJob> {
 }
 
 impl WorkerPoolState {
-    /// Forgets an app of which nothing is under way any more.
+    /// Removes an app without jobs.
     fn remove_idle_app(&mut self, app: &str) {
         if self.apps.get(app).is_some_and(AppJobs::is_idle) {
             self.apps.remove(app);
@@ -259,7 +259,7 @@ impl Drop for AppJobGuard {
     }
 }
 
-/// What became of a job, told by both who waits and the thread: whichever comes second finds the other gone.
+/// State of a job, updated by the waiter and the thread. The second one finds that the other has finished.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 enum JobState {
     #[default]
@@ -268,7 +268,7 @@ enum JobState {
     Abandoned,
 }
 
-/// Who waits for a job. Dropped before it returned, its thread counts as left behind.
+/// Waiter of a job. If dropped before the job returned, its thread counts as abandoned.
 struct JobWaiter {
     pool: WorkerPool,
     owner: JobOwner,
@@ -299,14 +299,14 @@ impl Drop for JobWaiter {
     }
 }
 
-/// The thread's side of it.
+/// The thread's guard of a job.
 struct JobCompletionGuard {
     state: Weak<Mutex<WorkerPoolState>>,
     owner: JobOwner,
     job_state: Arc<Mutex<JobState>>,
 }
 
-/// The job has returned, or never ran.
+/// Records that the job has returned, or never ran.
 impl Drop for JobCompletionGuard {
     fn drop(&mut self) {
         let mut fate = self.job_state.lock();

@@ -1,4 +1,4 @@
-//! Types of other crates as REST returns them. The command line uses these conversions if no gateway runs.
+//! Converts types of other crates to REST types. The command line uses these conversions if no gateway runs.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use toolway_api::models::{self as api, ModelFactsView, ModelKeyView, ModelProvid
 use toolway_mcp::definition::DefinitionLocation;
 use toolway_mcp::upstream::UpstreamStatus;
 
-/// A model provider.
+/// Converts a model provider.
 #[must_use]
 pub fn model_provider_view(view: ModelView) -> ModelProviderView {
     let facts = |facts: ModelFacts| ModelFactsView {
@@ -28,7 +28,7 @@ pub fn model_provider_view(view: ModelView) -> ModelProviderView {
     }
 }
 
-/// The result of a model test.
+/// Converts the result of a model test.
 #[must_use]
 pub fn model_test_report(report: ModelTestReport) -> api::ModelTestReport {
     let checks = report.checks.into_iter().map(|check| api::ModelTestCheck {
@@ -51,7 +51,7 @@ pub fn model_test_report(report: ModelTestReport) -> api::ModelTestReport {
     }
 }
 
-/// The location of an MCP server's definition.
+/// Converts the location of an MCP server's definition.
 #[must_use]
 pub fn mcp_server_origin(location: &DefinitionLocation) -> DefinitionOrigin {
     let text = |path: &Path| path.display().to_string();
@@ -67,7 +67,7 @@ pub fn mcp_server_origin(location: &DefinitionLocation) -> DefinitionOrigin {
     }
 }
 
-/// The state of the connection to an MCP server.
+/// Converts the state of the connection to an MCP server.
 #[must_use]
 pub fn mcp_server_status(status: UpstreamStatus) -> McpServerStatus {
     McpServerStatus {

@@ -1,4 +1,4 @@
-//! What happens beside the record of a call: it is counted, and shown to whoever follows the log.
+//! Passes call records to the store, counts the calls, and publishes them to followers of the log.
 
 use std::sync::Arc;
 
@@ -9,24 +9,24 @@ use toolway_types::{Outcome, PrincipalId, ToolError, ToolOutput};
 
 use crate::metrics::GatewayMetrics;
 
-/// Ended calls that a slow follower may be behind; it misses those before.
+/// Maximum number of ended calls that a slow follower may lag behind. It misses older ones.
 const TAIL_CAPACITY: usize = 1024;
-/// Bytes of an error's message that followers are told.
+/// Maximum size of an error message for followers, in bytes.
 const MAX_TAIL_MESSAGE_BYTES: usize = 4096;
 
-/// Hands records to the store, counts them and shows them to followers.
+/// Passes records to the store, counts them and publishes them to followers.
 pub(crate) struct CallRecorder {
     store: Arc<dyn Recorder>,
     metrics: Arc<GatewayMetrics>,
     tail: CallTail,
 }
 
-/// Where ended calls can be followed. Cheap to clone.
+/// The stream of ended calls. Cheap to clone.
 #[derive(Debug, Clone)]
 pub(crate) struct CallTail(broadcast::Sender<ClosedCall>);
 
 impl CallTail {
-    /// Ended calls from now on.
+    /// Subscribes to the calls that end from now on.
     pub(crate) fn follow(&self) -> broadcast::Receiver<ClosedCall> {
         self.0.subscribe()
     }
@@ -53,7 +53,7 @@ impl Recorder for CallRecorder {
     fn close(&self, call: ClosedCall) -> RecordCommit {
         self.metrics.record_call(&call);
         if self.tail.0.receiver_count() > 0 {
-            // The last follower may have just gone.
+            // Sending fails if the last follower has just left.
             let _ = self.tail.0.send(without_large_fields(&call));
         }
         self.store.close(call)
@@ -64,8 +64,8 @@ impl Recorder for CallRecorder {
     }
 }
 
-/// What followers are told of a call. What may be large is left out: it would wait in memory for the slowest of
-/// them.
+/// Returns a copy of a call without fields that may be large, because it stays in memory until the slowest
+/// follower has read it.
 fn without_large_fields(call: &ClosedCall) -> ClosedCall {
     let opened = OpenedCall { arguments: None, ..OpenedCall::clone(&call.opened) };
     let outcome = match &*call.outcome {

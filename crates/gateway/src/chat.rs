@@ -1,6 +1,6 @@
-//! What is needed to talk to a model: the model providers of `models.toml`, what they cost after `prices.toml`, the
-//! agents of the database and of `agents/*.toml`, and the conversations with them. Nothing here reads a file or makes a client before one is
-//! there or needed.
+//! Chat with models: the model providers of `models.toml`, the prices of `prices.toml`, the agents of the
+//! database and of `agents/*.toml`, and the conversations with them. Files are read and clients created only
+//! when they exist or are needed.
 
 pub(crate) mod frames;
 pub(crate) mod input;
@@ -30,10 +30,10 @@ use crate::gateway_tools::ToolEnv;
 use crate::settings::Settings;
 use keys::ProviderKeys;
 
-/// How often the files are looked at.
+/// Interval between checks of the files for changes.
 const POLL_INTERVAL: Duration = Duration::from_secs(2);
 
-/// What chats are made of.
+/// Dependencies of [`ChatService`].
 pub(crate) struct ChatParts<'s> {
     pub(crate) engine: Arc<Engine>,
     pub(crate) store: Store,
@@ -43,26 +43,26 @@ pub(crate) struct ChatParts<'s> {
     pub(crate) settings: &'s Settings,
 }
 
-/// What is needed to talk to a model.
+/// Model providers, agents, prices and conversations of a gateway.
 #[derive(Debug)]
 pub struct ChatService {
-    /// The model providers.
+    /// Model providers.
     pub models: Arc<ModelCatalog>,
-    /// The agents.
+    /// Agents.
     pub agents: Arc<AgentCatalog>,
-    /// What the models cost.
+    /// Prices of models.
     pub prices: Arc<PriceCatalog>,
-    /// What is said with them.
+    /// Conversations.
     pub conversations: Arc<Conversations>,
     budgets: Arc<BudgetTracker>,
     keys: Arc<ProviderKeys>,
 }
 
 impl ChatService {
-    /// Reads the model providers and the agents, which the engine heeds from now on.
+    /// Reads the model providers and the agents, and makes the agents' scopes known to the engine.
     ///
     /// # Errors
-    /// Where the store can't be read. What is wrong in a file is kept in [`Chat::problems`].
+    /// [`StoreError`] if the store can't be read. Problems of the files are in [`ChatService::problems`].
     pub(crate) async fn open(parts: ChatParts<'_>) -> Result<Arc<Self>, StoreError> {
         let ChatParts { engine, store, clock, data_dir, tool_env: env, settings } = parts;
         let keys = Arc::new(ProviderKeys::new(&settings.secrets, &data_dir, Arc::clone(&env.secrets)));
@@ -98,26 +98,26 @@ impl ChatService {
         Ok(Arc::new(Self { models, agents, prices, conversations, budgets, keys }))
     }
 
-    /// Takes other settings, from the next turn on.
+    /// Applies other settings from the next turn on.
     pub(crate) fn apply(&self, settings: &Settings) {
         self.conversations.configure(conversation_settings(settings));
         self.budgets.configure(settings.budget);
         self.keys.set(&settings.secrets);
     }
 
-    /// Reads the model providers, the prices and the agents again. What is wrong in a file is logged, and kept in
-    /// [`Chat::problems`]; what it said before stands.
+    /// Reads the model providers, the prices and the agents again. Problems of a file are logged and are in
+    /// [`ChatService::problems`]; its previous content stays in use.
     ///
     /// # Errors
-    /// Where the store can't be read.
+    /// [`StoreError`] if the store can't be read.
     pub(crate) async fn reload(&self) -> Result<(), StoreError> {
-        // What is wrong in it is kept.
+        // `problems` returns the error.
         let _ = self.models.reload().await;
         let _ = self.prices.reload().await;
         self.agents.reload().await
     }
 
-    /// What is wrong in the files.
+    /// Returns the problems of the files.
     pub(crate) fn problems(&self) -> Vec<FileProblem> {
         let mut problems = self.models.problems();
         problems.extend(self.prices.problems());
@@ -130,22 +130,22 @@ impl ChatService {
     }
 }
 
-/// The keys of model providers: read where `models.toml` says, secrets by name where the settings say or in the data
-/// folder.
+/// Creates the reader of provider keys. `models.toml` has their locations. Named secrets are where the
+/// settings say, or in the data folder.
 #[must_use]
 pub fn keys(reader: Arc<dyn SecretReader>, data_dir: &Path, settings: &Settings) -> Arc<dyn KeyReader> {
     Arc::new(ProviderKeys::new(&settings.secrets, data_dir, reader))
 }
 
-/// Reads the files again whenever one has changed, until told to stop.
+/// Reads the files again after each change, until `stop`.
 pub(crate) async fn watch(chat: Arc<ChatService>, stop: CancellationToken) {
     while tokio::time::timeout(POLL_INTERVAL, stop.cancelled()).await.is_err() {
         if !chat.has_changed().await {
             continue;
         }
-        tracing::info!("the files of models, prices or agents have changed");
+        tracing::info!("files of models, prices or agents have changed; reloading them");
         if let Err(error) = chat.reload().await {
-            tracing::warn!(%error, "the agents could not be read again");
+            tracing::warn!(%error, "cannot reload the agents");
         }
     }
 }

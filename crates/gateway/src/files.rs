@@ -1,18 +1,19 @@
-//! Files that only their owner may read.
+//! Writes files and folders that only their owner may read.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
 
-/// Writes a file of mode 0600 in one step: readers see the old content or the new. Blocks.
+/// Writes a file of mode 0600 atomically: readers see the old content or the new. Blocks.
 ///
 /// # Errors
-/// What the file system says.
+/// The error of the file system.
 pub(crate) fn write_private(path: &Path, content: &[u8]) -> io::Result<()> {
     let mut beside = path.as_os_str().to_owned();
     beside.push(".new");
     let beside = Path::new(&beside);
-    // Left over from a crash; opened anew so that the mode is set from the first byte on.
+    // The file may be left over from a crash. It is created anew so that the mode is right from the first
+    // byte on.
     match fs::remove_file(beside) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}
@@ -33,10 +34,10 @@ pub(crate) fn write_private(path: &Path, content: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Makes a folder of mode 0700, where there is none. Blocks.
+/// Creates a folder of mode 0700 if it does not exist. Blocks.
 ///
 /// # Errors
-/// What the file system says.
+/// The error of the file system.
 pub(crate) fn make_private_folder(path: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
@@ -45,10 +46,10 @@ pub(crate) fn make_private_folder(path: &Path) -> io::Result<()> {
     builder.create(path)
 }
 
-/// Takes everybody else's rights to a file away. Blocks.
+/// Removes all rights of other users to a file. Blocks.
 ///
 /// # Errors
-/// What the file system says.
+/// The error of the file system.
 pub(crate) fn make_private(path: &Path) -> io::Result<()> {
     #[cfg(unix)]
     {

@@ -1,5 +1,5 @@
-//! A gateway from start to stop: opens what is kept, binds, serves; and ends in the order in which nothing is
-//! lost.
+//! A gateway from start to stop: opens the data, binds, serves, and shuts down in an order that loses
+//! nothing.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -34,50 +34,50 @@ use crate::state::{AppState, ReloadError};
 use crate::tls::{ListenerTls, TlsError};
 use crate::tool_changes::ToolChangeTracker;
 
-/// What a gateway is started with.
+/// Options for starting a gateway.
 #[derive(Debug)]
 pub struct GatewayOptions {
     /// The settings.
     pub settings: Settings,
-    /// The folder with all that is kept.
+    /// The data folder.
     pub data_dir: PathBuf,
-    /// Where the settings stand.
+    /// Location of the settings.
     pub origin: SettingsOrigin,
-    /// What the gateway's own tools and hooks are given.
+    /// Environment of the gateway's own tools and hooks.
     pub tool_env: ToolEnv,
-    /// This computer's names, for the gateway's own certificate.
+    /// Names of this computer, for the gateway's own certificate.
     pub host_names: Vec<String>,
     /// The wall clock.
     pub clock: Arc<dyn Clock>,
 }
 
-/// Why a gateway could not be started.
+/// Error when starting a gateway.
 #[derive(Debug, thiserror::Error)]
 pub enum GatewayStartError {
-    /// The settings.
+    /// The settings are invalid.
     #[error("{} of the settings can't be used", .0.len())]
     Settings(Vec<SettingError>),
-    /// The address.
+    /// The address can't be bound.
     #[error(transparent)]
     Bind(#[from] BindError),
-    /// Encryption.
+    /// TLS can't be set up.
     #[error(transparent)]
     Tls(#[from] TlsError),
-    /// The database.
+    /// The database can't be opened.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The tokens.
+    /// The tokens can't be read or created.
     #[error(transparent)]
     Access(#[from] AccessError),
 }
 
-/// Why settings were not taken in.
+/// Error when applying settings.
 #[derive(Debug, thiserror::Error)]
 pub enum ApplySettingsError {
-    /// They are wrong.
+    /// The settings are invalid.
     #[error("{} of the settings can't be used", .0.len())]
     Settings(Vec<SettingError>),
-    /// What is stored could not be read beside them.
+    /// The database can't be read.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -92,10 +92,10 @@ pub struct Gateway {
 }
 
 impl Gateway {
-    /// Starts one.
+    /// Starts a gateway.
     ///
     /// # Errors
-    /// [`StartError`]; then nothing listens.
+    /// [`GatewayStartError`]; then nothing listens.
     pub async fn start(options: GatewayOptions) -> Result<Self, GatewayStartError> {
         let GatewayOptions { settings, origin, tool_env: tools, data_dir, host_names, clock } = options;
         settings.validate().map_err(GatewayStartError::Settings)?;
@@ -228,39 +228,39 @@ impl Gateway {
         Ok(Self { app, serving, background, stop_background })
     }
 
-    /// Its parts.
+    /// Returns the state of the gateway.
     #[must_use]
     pub fn app(&self) -> &Arc<AppState> {
         &self.app
     }
 
-    /// The address for programs on this computer.
+    /// Returns the URL for programs on this computer.
     #[must_use]
     pub fn url(&self) -> String {
         self.app.address.own_url()
     }
 
-    /// A token for this computer's own device.
+    /// Creates a token for this computer's own device.
     ///
     /// # Errors
-    /// [`AccessError`] where it can't be stored.
+    /// [`AccessError`] if it can't be stored.
     pub async fn issue_local_device(&self) -> Result<SecretString, AccessError> {
         self.app.access.issue_local_device().await
     }
 
-    /// Takes in what changed outside: the owner's certificate, and a database that was restored.
+    /// Reloads what may have changed outside: the owner's certificate and a restored database.
     ///
     /// # Errors
-    /// [`ReloadError`]; what could not be taken in stands as before.
+    /// [`ReloadError`]; the part that failed is unchanged.
     pub async fn reload(&self) -> Result<(), ReloadError> {
         self.app.reload().await
     }
 
-    /// Takes other settings, as far as they count at once ([`Settings::counts_at_once`]); the others from the next
-    /// start on. They are checked whole before they replace what stood.
+    /// Applies settings that take effect at once ([`Settings::counts_at_once`]). Others take effect at the
+    /// next start. All settings are checked before any is replaced.
     ///
     /// # Errors
-    /// [`ApplyError`]; then what stood before stands.
+    /// [`ApplySettingsError`]; then nothing has changed.
     pub async fn apply(&self, settings: &Settings, origin: SettingsOrigin) -> Result<(), ApplySettingsError> {
         settings.validate().map_err(ApplySettingsError::Settings)?;
         let tools = self.app.gateway_tools.prepare(settings).await.map_err(ApplySettingsError::Settings)?;
@@ -272,14 +272,14 @@ impl Gateway {
         Ok(())
     }
 
-    /// Stops within `timeouts.shutdown_s`: accepts nothing more, lets turns and calls end or ends them, closes
-    /// sockets with a reason, writes what waits to be written.
+    /// Shuts down within `timeouts.shutdown_s`: accepts no more connections, lets turns and calls finish or
+    /// ends them, closes sockets with a reason, and writes pending data.
     pub async fn shut_down(self) {
         let within = self.app.settings.timeouts.shutdown_s.duration();
         let deadline = Instant::now() + within;
         self.serving.stop_accepting();
-        // Half for turns, and then for other calls, to end by themselves; the other half for whoever waits for them
-        // to hear of it. What a turn calls is a call, so turns end first.
+        // Half of the time is for turns and then other calls to finish; the other half is for clients to
+        // receive the results. Turns make calls, so turns end first.
         self.app.chat.conversations.shut_down(within / 4).await;
         let half = within.saturating_sub(within / 2);
         let left = deadline.saturating_duration_since(Instant::now()).saturating_sub(half);
@@ -290,19 +290,19 @@ impl Gateway {
         self.stop_background.cancel();
         let left = self.serving.shut_down(deadline.saturating_duration_since(Instant::now())).await;
         if left > 0 {
-            tracing::warn!(left, "connections were still open at the end of timeouts.shutdown_s");
+            tracing::warn!(left, "connections were still open after timeouts.shutdown_s");
         }
         self.background.close();
         self.background.wait().await;
-        // Writing is worth a moment even where the time is over.
+        // Writing gets at least a second, even after the deadline.
         let rest = deadline.saturating_duration_since(Instant::now()).max(Duration::from_secs(1));
         if tokio::time::timeout(rest, self.app.store.close()).await.is_err() {
-            tracing::error!("the database did not close in time; the last records of calls may be missing");
+            tracing::error!("the database did not close in time; the last call records may be lost");
         }
     }
 }
 
-/// Works until it is told to stop.
+/// Runs `work` until `stop`.
 async fn run_until_stopped(stop: CancellationToken, work: impl Future<Output = ()>) {
     tokio::select! {
         () = stop.cancelled() => {}
@@ -310,21 +310,21 @@ async fn run_until_stopped(stop: CancellationToken, work: impl Future<Output = (
     }
 }
 
-/// Throws old records away, now and then.
+/// Removes old records periodically.
 async fn run_retention(store: Store, stop: CancellationToken) {
     while tokio::time::timeout(RETENTION_EVERY, stop.cancelled()).await.is_err() {
         match store.enforce_retention().await {
             Ok(removed) if removed.calls == 0 => {}
-            Ok(removed) => tracing::info!(calls = removed.calls, "old records of calls were thrown away"),
-            Err(error) => tracing::warn!(%error, "old records of calls could not be thrown away"),
+            Ok(removed) => tracing::info!(calls = removed.calls, "removed old call records"),
+            Err(error) => tracing::warn!(%error, "cannot remove old call records"),
         }
     }
 }
 
-/// How often old records are looked for.
+/// Interval between removals of old records.
 const RETENTION_EVERY: Duration = Duration::from_secs(600);
 
-/// The issuer whose tokens count for MCP clients, where one is set.
+/// Creates the issuer whose tokens are valid for MCP clients, if one is set.
 fn build_issuer(settings: &Settings, given: &ToolEnv, clock: &Arc<dyn Clock>) -> Option<TokenIssuer> {
     let issuer = settings.mcp.issuer.clone()?;
     let resource = settings

@@ -1,5 +1,5 @@
-//! The tools that live in the gateway itself: those that come with Toolway (`builtin/…`) and those that the owner
-//! defines (`own/…`); and the owner's hooks, which are made from the same things.
+//! The tools that run in the gateway itself: built-in tools (`builtin/…`), the owner's tools (`own/…`), and
+//! the owner's hooks, which need the same dependencies.
 
 mod catalogue;
 mod hooks;
@@ -33,16 +33,16 @@ pub use own_tools::{OwnToolLoader, web_client, web_settings};
 pub(crate) use secrets::NamedSecrets;
 pub(crate) use watcher::watch;
 
-/// What the gateway's own tools and hooks are given from outside: nothing here asks the environment.
+/// Environment of the gateway's own tools and hooks. This module never reads the process environment.
 #[derive(Clone)]
 pub struct ToolEnv {
-    /// The computer's zone, and which zones there are.
+    /// Time zone of the computer and the known time zones.
     pub zones: TimeZones,
-    /// The variables that commands may be given.
+    /// Environment variables that commands may get.
     pub environment: HashMap<OsString, OsString>,
-    /// Reads secrets from where they are kept.
+    /// Reader of secrets.
     pub secrets: Arc<dyn SecretReader>,
-    /// Whom requests to others trust.
+    /// TLS configuration for outgoing requests.
     pub tls: TlsConfigFactory,
 }
 
@@ -53,13 +53,13 @@ impl fmt::Debug for ToolEnv {
 }
 
 impl Default for ToolEnv {
-    /// UTC, no variables, no secrets, nobody trusted.
+    /// UTC, no environment variables, no secrets, no certificate authorities.
     fn default() -> Self {
         Self {
             zones: TimeZones::new(|| (TimeZone::UTC, jiff::tz::db().clone())),
             environment: HashMap::new(),
             secrets: Arc::new(secrets::EmptySecretReader),
-            tls: TlsConfigFactory::new(|| Err("no certificate authorities were given".to_owned())),
+            tls: TlsConfigFactory::new(|| Err("no certificate authorities are available".to_owned())),
         }
     }
 }
@@ -73,14 +73,14 @@ pub(crate) struct GatewayTools {
     client: Arc<GuardedClient>,
     builtin: Lease,
     own: Lease,
-    /// Held while tools change, with the settings that hold.
+    /// Lock for changes of the tools, with the active settings.
     changing: tokio::sync::Mutex<Settings>,
     defined: ArcSwap<DefinedTools>,
-    /// The definitions' files as they were last read.
+    /// State of the definition files when they were last read.
     last_stamps: Mutex<watcher::FileStamps>,
 }
 
-/// What was made of other settings and has yet to be put in force.
+/// Tools of new settings that are not active yet.
 pub(crate) struct PreparedTools<'t> {
     toolbox: &'t GatewayTools,
     changing: tokio::sync::MutexGuard<'t, Settings>,
@@ -88,7 +88,7 @@ pub(crate) struct PreparedTools<'t> {
     tools: BuiltTools,
 }
 
-/// What was read of the owner's definitions.
+/// The loaded definitions of the owner's tools.
 #[derive(Debug, Default)]
 pub(crate) struct DefinedTools {
     pub(crate) tools: Vec<OwnTool>,
@@ -102,10 +102,10 @@ impl fmt::Debug for GatewayTools {
 }
 
 impl GatewayTools {
-    /// Registers the tools of these settings, and sets their hooks.
+    /// Registers the tools of these settings and sets their hooks.
     ///
     /// # Errors
-    /// Everything that can't be used.
+    /// All problems of the settings.
     pub(crate) async fn open(
         engine: Arc<Engine>,
         clock: Arc<dyn Clock>,
@@ -129,18 +129,18 @@ impl GatewayTools {
             defined: ArcSwap::default(),
             last_stamps: Mutex::default(),
         });
-        // Here rather than on another thread: nobody is served yet.
+        // Blocking here is fine: nothing is served yet.
         let made = toolbox.build(settings)?;
         let changing = toolbox.changing.lock().await;
         PreparedTools { toolbox: &toolbox, changing, settings: settings.clone(), tools: made }.activate();
         Ok(toolbox)
     }
 
-    /// Makes all that other settings want; nothing has changed before it is put in force. Nor can anything until
-    /// then.
+    /// Builds everything that new settings need. Nothing changes before [`PreparedTools::activate`], and no
+    /// other change can happen until then.
     ///
     /// # Errors
-    /// Everything that can't be used.
+    /// All problems of the settings.
     pub(crate) async fn prepare(
         self: &Arc<Self>,
         settings: &Settings,
@@ -162,12 +162,12 @@ impl GatewayTools {
         }
     }
 
-    /// What was read of the owner's definitions.
+    /// Returns the loaded definitions of the owner's tools.
     pub(crate) fn defined_tools(&self) -> Arc<DefinedTools> {
         self.defined.load_full()
     }
 
-    /// File and line of a tool that the owner defines.
+    /// Returns file and line of a tool that the owner defined.
     pub(crate) fn definition_place(&self, tool: &ToolId) -> Option<String> {
         if tool.source.as_str() != "own" {
             return None;
@@ -179,7 +179,7 @@ impl GatewayTools {
 
     fn publish_definitions(&self, loaded: LoadedDefinitions) {
         for refused in &loaded.refused {
-            tracing::error!("a tool was not taken: {refused}");
+            tracing::error!("invalid tool definition: {refused}");
         }
         self.own.replace(loaded.tools.iter().map(|own| own.tool.clone()).collect());
         self.defined.store(Arc::new(DefinedTools { tools: loaded.tools, refused: loaded.refused }));
@@ -210,7 +210,7 @@ impl GatewayTools {
     }
 
     fn load_own(&self, settings: &Settings) -> LoadedDefinitions {
-        // Before they are read: what changes meanwhile is read again.
+        // Taken before the files are read, so that a change in the meantime is noticed.
         *self.last_stamps.lock() = watcher::stamp_files(&self.data_dir, settings);
         self.own_tool_loader(settings).load()
     }
@@ -240,7 +240,7 @@ impl GatewayTools {
 }
 
 impl PreparedTools<'_> {
-    /// Registers the tools, and sets the hooks.
+    /// Registers the tools and sets the hooks.
     pub(crate) fn activate(mut self) {
         let Self { toolbox, tools: made, .. } = self;
         toolbox.client.set_settings(made.web);

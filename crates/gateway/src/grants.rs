@@ -1,4 +1,4 @@
-//! Grants in the database, and new grants of the owner.
+//! Stores grants in the database and creates new grants of the owner.
 
 mod new_grant;
 
@@ -11,7 +11,7 @@ use toolway_types::{Clock, PrincipalId};
 
 pub(crate) use new_grant::{InvalidGrant, NewGrant};
 
-/// Keeps grants in the store.
+/// Store of grants in the database.
 #[derive(Debug)]
 pub(crate) struct DatabaseGrantStore {
     store: Store,
@@ -34,7 +34,7 @@ pub(crate) async fn load_grants(store: &Store, now_ms: i64) -> Result<Vec<Grant>
         let id = record.id.clone();
         let grant = grant_from_record(record);
         if grant.is_none() {
-            tracing::error!(grant = id, "a stored grant can't be read and does not hold");
+            tracing::error!(grant = id, "a stored grant is invalid and not active");
         }
         grant
     });
@@ -63,7 +63,7 @@ fn grant_from_record(record: GrantRecord) -> Option<Grant> {
     })
 }
 
-/// None of a grant for a conversation, which is not kept.
+/// Converts a grant to a record; `None` for a grant of one conversation, which is not stored.
 fn grant_to_record(grant: &Grant) -> Option<GrantRecord> {
     let (principal, agent) = match &grant.subject {
         GrantSubject::Anyone => (None, None),
@@ -71,7 +71,7 @@ fn grant_to_record(grant: &Grant) -> Option<GrantRecord> {
         GrantSubject::Agent(agent) => (None, Some(agent.to_string())),
         GrantSubject::Session(..) => return None,
     };
-    // The pattern is stored in two parts, which are put together again with the slash between them.
+    // The pattern is stored in two parts, without the slash between them.
     let (source, tool) = grant.tool.split_once('/')?;
     Some(GrantRecord {
         id: grant.id.to_string(),
@@ -96,7 +96,7 @@ fn grant_to_record(grant: &Grant) -> Option<GrantRecord> {
 impl GrantStore for DatabaseGrantStore {
     async fn save(&self, grant: &Grant) -> Result<(), GrantStoreError> {
         let record = grant_to_record(grant)
-            .ok_or_else(|| GrantStoreError("its tool is not source/tool".to_owned()))?;
+            .ok_or_else(|| GrantStoreError("its tool must be source/tool".to_owned()))?;
         self.store.grants().insert(&record).await.map_err(|error| GrantStoreError(error.to_string()))
     }
 

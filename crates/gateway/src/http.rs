@@ -1,8 +1,8 @@
 //! REST, one file per resource, each with its `routes()`. All resources use [`guard`] (hosts, origins, log),
 //! [`extractors`] (bodies, queries, paths), [`token_extractors`] (tokens and roles) and [`error`] (the error format).
 //!
-//! Handlers translate requests and responses. Rules are in the modules of their subjects, because they hold for every
-//! entry point; [`rule_errors`] makes responses of the requests that they reject.
+//! Handlers translate requests and responses. Rules that hold for every entry point are in other modules;
+//! [`rule_errors`] converts their rejections to responses.
 
 mod agents;
 mod approvals;
@@ -47,14 +47,14 @@ use axum::Router;
 
 pub use error::ApiError;
 pub use extractors::{JsonBody, OptionalJsonBody, PathParams, QueryParams};
-pub(crate) use mcp::{agent_of as mcp_agent, visitor as mcp_visitor};
+pub(crate) use mcp::{agent_of as mcp_agent, client_scope as mcp_client_scope};
 pub(crate) use protected_resource::RESOURCE as MCP_RESOURCE;
 pub use token_extractors::{AuthenticatedCaller, AuthenticatedOwner, AuthenticatedToken};
 
 use self::resources::ApiRoutes;
 use crate::state::{AppState, RouterState};
 
-/// All resources with their descriptions.
+/// Returns all resources with their descriptions.
 fn resources() -> ApiRoutes {
     health::routes()
         .merge(metrics::routes())
@@ -78,7 +78,7 @@ fn resources() -> ApiRoutes {
         .merge(openapi::routes())
 }
 
-/// The routes of REST, `/v1`, MCP and the sign-in document, without middleware.
+/// Returns the routes of REST, `/v1`, MCP and the sign-in document, without middleware.
 pub(crate) fn routes(app: &Arc<AppState>) -> Router<RouterState> {
     resources().router().merge(openai::routes()).merge(protected_resource::routes(app, mcp::routes()))
 }

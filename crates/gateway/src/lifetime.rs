@@ -15,7 +15,7 @@ pub struct Lifetime {
 pub struct InvalidLifetime(pub i64);
 
 impl Lifetime {
-    /// Takes a lifetime in seconds.
+    /// Creates a lifetime from seconds.
     ///
     /// # Errors
     /// [`InvalidLifetime`] unless it is 1 to [`MAX_LIFETIME_S`].
@@ -26,13 +26,13 @@ impl Lifetime {
         Ok(Self { ms: seconds * 1000 })
     }
 
-    /// A lifetime shorter than a second.
+    /// Creates a lifetime from milliseconds.
     #[cfg(test)]
     pub(crate) fn from_millis(ms: i64) -> Self {
         Self { ms }
     }
 
-    /// The end of a lifetime that begins at this time, both in milliseconds since the Unix epoch.
+    /// Returns the end of a lifetime that starts at `now_ms`, in milliseconds since the Unix epoch.
     #[must_use]
     pub fn end_ms(self, now_ms: i64) -> i64 {
         now_ms.saturating_add(self.ms)

@@ -1,5 +1,5 @@
-//! Under the HTTP: accepted connections, encrypted or not, each counted until the last byte of it is gone,
-//! also when it has become a WebSocket.
+//! Accepted connections below HTTP, with or without TLS. Each counts as open until its last byte, also after
+//! an upgrade to a WebSocket.
 
 mod accept_backoff;
 mod address;

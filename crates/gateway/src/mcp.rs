@@ -1,5 +1,6 @@
-//! MCP in this gateway: the server for MCP clients, and the connections to MCP servers, which are sources of tools. Both
-//! are in `toolway-mcp`. This module gives them what they need, and has the rules for changing servers at run time.
+//! MCP in this gateway: the server for MCP clients, and the connections to MCP servers, which are sources of
+//! tools. Both are in `toolway-mcp`. This module connects them to the gateway and has the rules for changing
+//! servers at run time.
 
 mod server_admin;
 mod server_change;
@@ -38,9 +39,9 @@ use crate::tool_changes::ToolChangeTracker;
 
 /// The file in the data folder that defines MCP servers.
 pub const SERVERS_FILE: &str = "mcp.toml";
-/// The folder in the data folder that their programs run in.
+/// Working folder of the servers' programs, in the data folder.
 const FOLDER: &str = "mcp";
-/// The variables that every program is given: where it finds others, its user's folders, how it is to speak.
+/// Environment variables that every program gets: search paths, user folders and language.
 const ENVIRONMENT: &[&str] = &[
     "PATH",
     "HOME",
@@ -68,7 +69,7 @@ const ENVIRONMENT: &[&str] = &[
     "COMSPEC",
     "PROGRAMFILES",
 ];
-/// Most MCP sessions of one principal, as a part of all: one over.
+/// Maximum number of MCP sessions of one principal, as a divisor of the maximum of all.
 const PRINCIPAL_SESSION_SHARE: usize = 2;
 
 /// MCP in this gateway.
@@ -107,10 +108,10 @@ pub(crate) struct McpParts<'a> {
 }
 
 impl McpService {
-    /// Connects to all servers that are defined, and waits for none of them.
+    /// Connects to all defined servers without waiting for any.
     pub(crate) async fn open(parts: McpParts<'_>) -> Arc<Self> {
         let settings = parts.settings;
-        // Weak, since the definitions hold the connections, which hold this.
+        // Weak, because the definitions own the connections, which own this.
         let defined: Arc<OnceLock<Weak<ServerDefinitions>>> = Arc::default();
         let looked_up = Arc::clone(&defined);
         let oauth = sign_in::build_oauth(SignInParts {
@@ -151,7 +152,7 @@ impl McpService {
             apply: apply(&upstreams, parts.sources),
         })
         .await;
-        // From now on the settings of a server's OAuth can be looked up; before, no connection was waited for.
+        // From here on, the OAuth settings of a server can be looked up. No connection needed them before.
         let _ = defined.set(Arc::downgrade(&definitions));
         let shared = McpServerState::new(
             Arc::clone(parts.engine),
@@ -178,24 +179,24 @@ impl McpService {
         Arc::new(Self { http, shared, upstreams, definitions, admin })
     }
 
-    /// The MCP sessions over HTTP.
+    /// Returns the MCP sessions over HTTP.
     #[must_use]
     pub fn sessions(&self) -> &Arc<McpSessions> {
         self.http.sessions()
     }
 
-    /// Takes other settings, as far as they count at once.
+    /// Applies settings that take effect at once.
     pub(crate) async fn apply_definitions(&self, settings: &Settings, origin: &SettingsOrigin) {
         self.definitions.set_settings(settings_servers(settings, origin)).await;
     }
 
-    /// Ends sessions that are idle, and follows the file that defines servers, until it is told to stop.
+    /// Ends idle sessions and follows the file of MCP servers, until `stop`.
     pub(crate) async fn watch(self: Arc<Self>, stop: CancellationToken) {
         let sessions = Arc::clone(self.http.sessions()).expire_idle(stop.clone());
         tokio::join!(sessions, Arc::clone(&self.definitions).watch(stop));
     }
 
-    /// Ends the connections to MCP servers, and their programs.
+    /// Closes the connections to MCP servers and ends their programs.
     pub(crate) async fn shut_down(&self, within: Duration) {
         self.upstreams.shut_down(within).await;
     }
@@ -209,7 +210,7 @@ fn settings_servers(settings: &Settings, origin: &SettingsOrigin) -> SettingsSer
     }
 }
 
-/// The servers under their own names, but for those whose names devices have already.
+/// Connects to the servers under their names, except those whose names belong to devices.
 fn apply(upstreams: &Arc<UpstreamManager>, sources: &Arc<DeviceSources>) -> ApplyServersFn {
     let (upstreams, sources) = (Arc::clone(upstreams), Arc::clone(sources));
     Arc::new(move |definitions: BTreeMap<Slug, ServerDefinition>| {
@@ -218,7 +219,7 @@ fn apply(upstreams: &Arc<UpstreamManager>, sources: &Arc<DeviceSources>) -> Appl
             if !is_free {
                 tracing::warn!(
                     server = %slug,
-                    "an MCP server has the name of a device, and is left out; give it another name"
+                    "an MCP server has the name of a device and is not active; rename it"
                 );
             }
             is_free
@@ -246,17 +247,17 @@ fn environment(env: &ToolEnv) -> BTreeMap<String, String> {
 fn http_maker(env: &ToolEnv) -> HttpClientFactory {
     let tls = env.tls.clone();
     Arc::new(move || {
-        // Without authorities plain HTTP on loopback still works.
+        // Without certificate authorities, plain HTTP on loopback still works.
         let tls = tls.make().or_else(|_| toolway_tools::web::empty_tls_config())?;
         UpstreamHttpClient::new(tls, concat!("toolway/", env!("CARGO_PKG_VERSION")))
     })
 }
 
-/// The secrets that the owner's tools name, for servers' environments and headers.
+/// The owner's named secrets, for environments and headers of servers.
 struct McpSecretResolver(NamedSecrets);
 
 impl SecretResolver for McpSecretResolver {
     fn resolve(&self, name: &str) -> Result<SecretString, String> {
-        self.0.get(name).map_err(|error| format!("can't be had: {error}"))
+        self.0.get(name).map_err(|error| format!("can't be read: {error}"))
     }
 }

@@ -1,4 +1,4 @@
-//! What is counted, for Prometheus. All names start with `toolway_`.
+//! Metrics for Prometheus. All names start with `toolway_`.
 
 use std::fmt;
 use std::sync::atomic::Ordering::Relaxed;
@@ -16,14 +16,14 @@ use toolway_core::ClosedCall;
 use toolway_types::{Code, Outcome};
 use toolway_wire::gateway_message::ResultStatus;
 
-/// Upper bounds of the classes of call durations, in seconds: 100 µs to an hour.
+/// Upper bounds of the buckets of call durations, in seconds: 100 µs to an hour.
 const DURATIONS: &[f64] = &[
     0.0001, 0.000_25, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0,
     30.0, 60.0, 300.0, 3600.0,
 ];
 
-/// Most codes of refusals that are counted separately. All codes are the program's own, so there are only a few; the
-/// limit holds if one ever comes from outside.
+/// Maximum number of error codes that are counted separately. All codes are the program's own, so there are
+/// few; the limit is for codes that might come from outside.
 const MAX_REFUSAL_CODES: usize = 200;
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -47,7 +47,7 @@ struct SocketLabels {
     endpoint: &'static str,
 }
 
-/// What is read elsewhere, at the moment it is asked for.
+/// Values that other parts of the gateway report when metrics are read.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct MetricsSnapshot {
     /// Open connections.
@@ -56,15 +56,15 @@ pub struct MetricsSnapshot {
     pub sources: usize,
     /// Tools that can be called.
     pub tools: usize,
-    /// Calls under way.
+    /// Calls in flight.
     pub calls_in_flight: usize,
-    /// Runs past their end that are still running.
+    /// Cancelled runs that still execute.
     pub calls_abandoned: u64,
-    /// Records of calls that were written.
+    /// Call records that were written.
     pub records_written: u64,
-    /// Records of calls that are lost.
+    /// Call records that were lost.
     pub records_lost: u64,
-    /// Records of calls that wait to be written.
+    /// Call records that are pending.
     pub records_waiting: usize,
     /// Seconds since the start.
     pub uptime_s: u64,
@@ -74,7 +74,7 @@ pub struct MetricsSnapshot {
 pub struct GatewayMetrics {
     registry: Mutex<Registry>,
     succeeded: Counter,
-    /// By the order of [`Code::ALL`], so that the path of a call does not look labels up.
+    /// In the order of [`Code::ALL`], so that a call needs no lookup of labels.
     failed: Vec<Counter>,
     duration: Histogram,
     sockets: Family<SocketLabels, Gauge>,
@@ -111,40 +111,24 @@ impl Default for GatewayMetrics {
         let duration = Histogram::new(DURATIONS.iter().copied());
         let (sockets, results, refused) = (Family::default(), Family::default(), Family::default());
         let read = SampledMetrics::default();
-        registry.register("calls", "Calls that ended, by how", calls.clone());
+        registry.register("calls", "Calls that ended, by status", calls.clone());
         registry.register(
             "call_duration_seconds",
-            "From a call's acceptance to its outcome",
+            "Time from a call's acceptance to its outcome",
             duration.clone(),
         );
         registry.register("websockets", "Open WebSockets", sockets.clone());
-        registry.register("results_discarded", "Results of devices that no call waited for", results.clone());
-        registry.register(
-            "requests_refused",
-            "Requests and messages that were refused, by code",
-            refused.clone(),
-        );
-        registry.register("connections", "Open connections, WebSockets among them", read.connections.clone());
+        registry.register("results_discarded", "Results of devices without a pending call", results.clone());
+        registry.register("requests_refused", "Refused requests and messages, by code", refused.clone());
+        registry.register("connections", "Open connections, including WebSockets", read.connections.clone());
         registry.register("sources", "Sources whose tools can be called now", read.sources.clone());
         registry.register("tools", "Tools that can be called now", read.tools.clone());
-        registry.register("calls_in_flight", "Calls under way", read.in_flight.clone());
-        registry.register(
-            "calls_abandoned",
-            "Runs that were told to stop and still run",
-            read.abandoned.clone(),
-        );
-        registry.register("call_records_written", "Records of calls that were written", read.written.clone());
-        registry.register(
-            "call_records_lost",
-            "Records of calls that could not be written",
-            read.lost.clone(),
-        );
-        registry.register(
-            "call_records_pending",
-            "Records of calls that wait to be written",
-            read.waiting.clone(),
-        );
-        registry.register("uptime_seconds", "Since the start", read.uptime.clone());
+        registry.register("calls_in_flight", "Calls in flight", read.in_flight.clone());
+        registry.register("calls_abandoned", "Cancelled runs that still execute", read.abandoned.clone());
+        registry.register("call_records_written", "Call records that were written", read.written.clone());
+        registry.register("call_records_lost", "Call records that could not be written", read.lost.clone());
+        registry.register("call_records_pending", "Pending call records", read.waiting.clone());
+        registry.register("uptime_seconds", "Time since the start", read.uptime.clone());
         let count = |status, code| calls.get_or_create_owned(&CallLabels { status, code });
         Self {
             succeeded: count("success", ""),
@@ -160,7 +144,7 @@ impl Default for GatewayMetrics {
     }
 }
 
-/// Counts one open WebSocket for as long as it lives.
+/// Counts one open WebSocket until it is dropped.
 #[derive(Debug)]
 pub(crate) struct OpenSocketGuard(Gauge);
 
@@ -171,7 +155,7 @@ impl Drop for OpenSocketGuard {
 }
 
 impl GatewayMetrics {
-    /// A call ended.
+    /// Counts a call that ended.
     pub fn record_call(&self, call: &ClosedCall) {
         let counter = match &*call.outcome {
             Outcome::Success(_) => Some(&self.succeeded),
@@ -186,14 +170,14 @@ impl GatewayMetrics {
         self.duration.observe(call.durations.total.as_secs_f64());
     }
 
-    /// A WebSocket was opened at this endpoint.
+    /// Counts a WebSocket at this endpoint.
     pub(crate) fn track_socket(&self, endpoint: &'static str) -> OpenSocketGuard {
         let open = self.sockets.get_or_create_owned(&SocketLabels { endpoint });
         open.inc();
         OpenSocketGuard(open)
     }
 
-    /// A device's result was not the outcome of a call.
+    /// Counts a device's result that was not the outcome of a call.
     pub fn record_discarded_result(&self, status: ResultStatus) {
         let reason = match status {
             ResultStatus::Accepted => return,
@@ -204,7 +188,7 @@ impl GatewayMetrics {
         self.results.get_or_create(&ReasonLabels { reason }).inc();
     }
 
-    /// A request or message was refused with this code.
+    /// Counts a refused request or message with this code.
     pub fn record_refusal(&self, code: &str) {
         let labels = RefusalLabels { code: code.to_owned() };
         if let Some(counter) = self.refused.get(&labels) {
@@ -216,10 +200,10 @@ impl GatewayMetrics {
         self.refused.get_or_create(&labels).inc();
     }
 
-    /// Everything in Prometheus' text form.
+    /// Returns all metrics in Prometheus' text format.
     ///
     /// # Errors
-    /// Where it can't be written, which a string always can.
+    /// [`fmt::Error`] if formatting fails, which never happens for a string.
     pub fn encode(&self, readings: MetricsSnapshot) -> Result<String, fmt::Error> {
         let gauge =
             |gauge: &Gauge<i64, AtomicI64>, value: u64| gauge.set(i64::try_from(value).unwrap_or(i64::MAX));

@@ -1,4 +1,4 @@
-//! Host names, origins and networks as people and headers write them. These parsers depend on nothing else in the
+//! Parsers of host names, origins and networks in settings and headers. They depend on nothing else in the
 //! gateway, so that settings, TLS and access control can all use them.
 
 pub mod address;

@@ -1,5 +1,4 @@
-//! The page at `/`: says what answers here. It is part of the program, and so is everything it shows: there
-//! is no route that reads files.
+//! The page at `/`, which describes the gateway. It is compiled into the program, so no route reads files.
 
 use axum::response::{Html, IntoResponse, Response};
 use http::header::{CONTENT_SECURITY_POLICY, X_FRAME_OPTIONS};
@@ -7,13 +6,13 @@ use http::{HeaderName, HeaderValue};
 
 const PAGE: &str = include_str!("page.html");
 
-/// Nothing may be loaded, run, framed or sent; only the style within the page counts.
+/// Nothing may be loaded, run, framed or sent; only the style within the page applies.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; \
                       frame-ancestors 'none'";
 const CROSS_ORIGIN_OPENER_POLICY: HeaderName = HeaderName::from_static("cross-origin-opener-policy");
 const RESOURCES: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
 
-/// `GET /`
+/// Handles `GET /`.
 pub(crate) async fn show() -> Response {
     let headers = [
         (CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY)),

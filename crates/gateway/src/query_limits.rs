@@ -18,15 +18,15 @@ pub(crate) enum QueryLimitExceeded {
     /// The text to search for is empty or too long.
     #[error("search has {0} characters; it must have 1 to {MAX_SEARCH}")]
     Search(usize),
-    /// No clock is so far from UTC.
+    /// The offset from UTC is larger than that of any clock.
     #[error("utc_offset_s is {0}; it must be -{MAX_UTC_OFFSET_S} to {MAX_UTC_OFFSET_S}")]
     UtcOffset(i32),
 }
 
-/// The number of entries on a page.
+/// Returns the number of entries on a page.
 ///
 /// # Errors
-/// [`QueryLimitExceeded::PageSize`].
+/// [`QueryLimitExceeded::PageSize`] if it is out of range.
 pub(crate) fn page_size(limit: Option<usize>) -> Result<usize, QueryLimitExceeded> {
     match limit.unwrap_or(DEFAULT_PAGE_SIZE) {
         limit @ 1..=MAX_PAGE_SIZE => Ok(limit),
@@ -37,7 +37,7 @@ pub(crate) fn page_size(limit: Option<usize>) -> Result<usize, QueryLimitExceede
 /// Checks a text to search for.
 ///
 /// # Errors
-/// [`QueryLimitExceeded::Search`].
+/// [`QueryLimitExceeded::Search`] if the text is empty or too long.
 pub(crate) fn check_search(text: &str) -> Result<(), QueryLimitExceeded> {
     match text.chars().count() {
         1..=MAX_SEARCH => Ok(()),
@@ -45,10 +45,10 @@ pub(crate) fn check_search(text: &str) -> Result<(), QueryLimitExceeded> {
     }
 }
 
-/// The offset of a clock from UTC, in seconds; UTC itself if none is given.
+/// Returns the offset of a clock from UTC, in seconds, by default 0.
 ///
 /// # Errors
-/// [`QueryLimitExceeded::UtcOffset`].
+/// [`QueryLimitExceeded::UtcOffset`] if it is out of range.
 pub(crate) fn utc_offset(seconds: Option<i32>) -> Result<i32, QueryLimitExceeded> {
     let seconds = seconds.unwrap_or_default();
     if (-MAX_UTC_OFFSET_S..=MAX_UTC_OFFSET_S).contains(&seconds) {

@@ -13,7 +13,7 @@ use crate::page;
 use crate::socket;
 use crate::state::{AppState, RouterState};
 
-/// Everything that the gateway answers over HTTP, WebSocket upgrades included.
+/// Creates the router of all HTTP responses, including WebSocket upgrades.
 pub(crate) fn router(app: Arc<AppState>) -> Router {
     Router::<RouterState>::new()
         .route("/", get(page::show))
@@ -21,7 +21,7 @@ pub(crate) fn router(app: Arc<AppState>) -> Router {
         .merge(socket::routes())
         .fallback(error::no_such_path)
         .method_not_allowed_fallback(error::no_such_method)
-        // Each resource limits the bodies that it reads by a setting of its own.
+        // Each resource limits its bodies by its own setting.
         .layer(DefaultBodyLimit::disable())
         .layer(middleware::from_fn_with_state(Arc::clone(&app), guard::guard))
         .with_state(RouterState(app))

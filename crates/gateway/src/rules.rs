@@ -1,5 +1,4 @@
-//! The rules that hold: the owner's settings, and the policy rules that were made over the network, which come
-//! after those of the settings.
+//! The active rules: those of the owner's settings, then the policy rules that were created over the network.
 
 mod registration;
 
@@ -18,27 +17,27 @@ use registration::RegistrationRules;
 
 pub(crate) use registration::RegistrationAllowance;
 
-/// Where settings stand, for whoever is told that something can't be changed here.
+/// Location of the settings, for messages about things that can be changed only there.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SettingsOrigin {
-    /// The settings file, where there is one.
+    /// The settings file, if there is one.
     pub file: Option<PathBuf>,
-    /// The line of each of `policy.rules`, where they stand in the file.
+    /// Lines of `policy.rules` in the file.
     pub rule_lines: Vec<usize>,
-    /// The line at which each of `mcp.servers` stands in the file.
+    /// Lines of `mcp.servers` in the file, by name.
     pub server_lines: BTreeMap<String, usize>,
 }
 
-/// Where a rule stands.
+/// Location of a rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum RuleOrigin {
-    /// In the settings, with file and line if both are known.
+    /// The rule is in the settings; file and line if both are known.
     Settings { location: Option<(PathBuf, usize)> },
-    /// In the database.
+    /// The rule is in the database.
     Database,
 }
 
-/// A policy rule with where it stands.
+/// A policy rule with its location.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PlacedRule {
     pub(crate) name: String,
@@ -46,10 +45,10 @@ pub(crate) struct PlacedRule {
     pub(crate) origin: RuleOrigin,
 }
 
-/// Why a rule was not changed.
+/// Error when changing a rule.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum RuleError {
-    #[error("the rule {name:?} stands in {place}, and is changed there")]
+    #[error("the rule {name:?} is in {place} and can be changed only there")]
     InSettings { name: String, place: String },
     #[error("there is no rule {0:?}")]
     Unknown(String),
@@ -59,7 +58,7 @@ pub(crate) enum RuleError {
     Store(#[from] StoreError),
 }
 
-/// A stored rule that does not hold.
+/// A stored rule that is not active because it is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the stored rule {name:?} does not hold: {reason}")]
 pub(crate) struct InvalidStoredRule {
@@ -67,20 +66,20 @@ pub(crate) struct InvalidStoredRule {
     pub(crate) reason: String,
 }
 
-/// The rules that hold.
+/// The active rules.
 #[derive(Debug)]
 pub(crate) struct PolicyRules {
     engine: Arc<Engine>,
     store: Store,
     clock: Arc<dyn Clock>,
-    /// Held while rules change, so that changes come one after the other.
+    /// Serializes changes of the rules.
     changing: tokio::sync::Mutex<SettingsWithOrigin>,
     listed: ArcSwap<Vec<PlacedRule>>,
     invalid_stored: ArcSwap<Vec<InvalidStoredRule>>,
     registration: ArcSwap<RegistrationRules>,
 }
 
-/// What the owner wrote.
+/// The owner's settings with their location.
 #[derive(Debug, Clone)]
 struct SettingsWithOrigin {
     settings: Settings,
@@ -88,10 +87,10 @@ struct SettingsWithOrigin {
 }
 
 impl PolicyRules {
-    /// The rules of the settings and those that are stored, which hold from now on.
+    /// Loads the rules of the settings and the stored rules, and activates them.
     ///
     /// # Errors
-    /// Where the store can't be read.
+    /// [`StoreError`] if the store can't be read.
     pub(crate) async fn open(
         engine: Arc<Engine>,
         store: Store,
@@ -113,10 +112,10 @@ impl PolicyRules {
         Ok(Arc::new(rules))
     }
 
-    /// Takes other settings. They have been checked.
+    /// Applies other settings, which have been validated.
     ///
     /// # Errors
-    /// Where the store can't be read; then what stood before stands.
+    /// [`StoreError`] if the store can't be read; then nothing changes.
     pub(crate) async fn apply(&self, settings: &Settings, origin: SettingsOrigin) -> Result<(), StoreError> {
         let mut written = self.changing.lock().await;
         let next = SettingsWithOrigin { settings: settings.clone(), origin };
@@ -125,10 +124,10 @@ impl PolicyRules {
         Ok(())
     }
 
-    /// Reads the stored rules again.
+    /// Loads the stored rules again.
     ///
     /// # Errors
-    /// Where the store can't be read.
+    /// [`StoreError`] if the store can't be read.
     pub(crate) async fn reload(&self) -> Result<(), StoreError> {
         let written = self.changing.lock().await;
         self.activate(&written).await
@@ -145,7 +144,7 @@ impl PolicyRules {
                 }
                 Ok(_) => not_held.push(InvalidStoredRule {
                     name,
-                    reason: "the settings have one of this name".to_owned(),
+                    reason: "the settings have a rule of this name".to_owned(),
                 }),
                 Err(error) => {
                     not_held.push(InvalidStoredRule { name, reason: format!("it can't be read: {error}") })
@@ -155,7 +154,8 @@ impl PolicyRules {
         match compile(written, &rules) {
             Ok(policy) => self.engine.set_policy(policy),
             Err(problems) => {
-                // What was checked when it was stored is wrong now: the settings' own rules hold without it.
+                // A stored rule that was valid before is invalid now. The rules of the settings apply without
+                // it.
                 let why = problems.first().map(ToString::to_string).unwrap_or_default();
                 let stored = rules.extract_if(.., |rule| rule.origin == RuleOrigin::Database);
                 not_held
@@ -174,23 +174,23 @@ impl PolicyRules {
         Ok(())
     }
 
-    /// All policy rules, in the order in which they are tried.
+    /// Returns all policy rules, in order of evaluation.
     pub(crate) fn list(&self) -> Arc<Vec<PlacedRule>> {
         self.listed.load_full()
     }
 
-    /// The stored rules that do not hold.
+    /// Returns the stored rules that are not active.
     pub(crate) fn invalid_stored(&self) -> Arc<Vec<InvalidStoredRule>> {
         self.invalid_stored.load_full()
     }
 
-    /// What the settings say beside their rules.
+    /// Returns the policy settings other than rules.
     pub(crate) async fn defaults(&self) -> PolicySettings {
         PolicySettings { rules: Vec::new(), ..self.changing.lock().await.settings.policy.clone() }
     }
 
-    /// Makes a rule, or changes what one says; answers whether it is new. `before` says how many stored rules
-    /// come before it.
+    /// Creates or changes a rule. Returns true if it is new. `before` is the number of stored rules that come
+    /// before it.
     pub(crate) async fn put(
         &self,
         name: &str,
@@ -200,10 +200,10 @@ impl PolicyRules {
         let written = self.changing.lock().await;
         self.ensure_stored(name)?;
         let definition = RuleDefinition { name: None, ..definition };
-        // By itself, so that what is wrong is said of this rule and of no other.
+        // Checked alone, so that every problem is one of this rule.
         let alone = PolicySettings { rules: vec![definition.clone()], ..PolicySettings::default() };
         Policy::compile(&alone, &Default::default(), &Default::default()).map_err(first_problem)?;
-        // And beside the others, which it must not keep from holding.
+        // Then checked with the others, because it must not invalidate them.
         let mut rules = self.listed.load().as_ref().clone();
         match rules.iter_mut().find(|rule| rule.name == name) {
             Some(rule) => rule.definition = definition.clone(),
@@ -251,7 +251,7 @@ impl PolicyRules {
         }
     }
 
-    /// What a source may register.
+    /// Returns the allowance of a source.
     pub(crate) fn registration_allowance(&self, token: &PrincipalId, source: &Slug) -> RegistrationAllowance {
         self.registration.load().allowance(token, source)
     }
@@ -259,7 +259,7 @@ impl PolicyRules {
 
 fn first_problem(problems: Vec<PolicyProblem>) -> PolicyProblem {
     let first = problems.into_iter().next();
-    first.unwrap_or(PolicyProblem { key: "rule".to_owned(), problem: "it can't be used".to_owned() })
+    first.unwrap_or(PolicyProblem { key: "rule".to_owned(), problem: "it is invalid".to_owned() })
 }
 
 fn settings_rules(written: &SettingsWithOrigin) -> Vec<PlacedRule> {

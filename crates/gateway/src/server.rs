@@ -1,4 +1,4 @@
-//! The listener: binds, accepts within a bound, and stops within one.
+//! The listener: binds, accepts a limited number of connections, and stops within a time limit.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -14,59 +14,61 @@ use crate::listener::{AcceptBackoff, ConnectionContext, ConnectionRefusal, serve
 use crate::settings::ListenAddress;
 use crate::tls::ListenerTls;
 
-/// Connections that the system holds until they are accepted.
+/// Maximum number of connections that the system queues before they are accepted.
 const BACKLOG: u32 = 4096;
-/// Connections past the limit that are told so at a time; further ones are closed without a word.
+/// Maximum number of connections over the limit that get an error response at the same time; further ones are
+/// closed without one.
 const MAX_CONCURRENT_REFUSALS: usize = 64;
 
-/// The address could not be listened on.
+/// Error when listening on an address.
 #[derive(Debug, thiserror::Error)]
 #[error("can't listen on {address}: {source}")]
 pub struct BindError {
     /// The address.
     pub address: SocketAddr,
-    /// What the system says.
+    /// Error from the operating system.
     pub source: std::io::Error,
 }
 
 impl BindError {
-    /// What to do about it.
+    /// Returns the next step for the user.
     #[must_use]
     pub fn hint(&self) -> &'static str {
         use std::io::ErrorKind::{AddrInUse, AddrNotAvailable, PermissionDenied};
         match self.source.kind() {
-            AddrInUse => "another program listens there; choose another port, or 0 for any free one",
-            AddrNotAvailable => "this computer has no such address; 0.0.0.0 means all it has",
-            PermissionDenied => "ports below 1024 need special rights; choose a higher one",
+            AddrInUse => "another program listens on this port; choose another port, or 0 for any free one",
+            AddrNotAvailable => "this computer has no such address; use 0.0.0.0 for all its addresses",
+            PermissionDenied => "ports below 1024 need root rights; choose a higher port",
             _ => "choose another address",
         }
     }
 }
 
-/// How to serve.
+/// Options of a listener.
 #[derive(Debug)]
 pub struct ServeOptions {
-    /// What answers.
+    /// Handler of the requests.
     pub router: Router,
-    /// What encrypts, where something does.
+    /// TLS, if it is on.
     pub tls: Option<Arc<ListenerTls>>,
-    /// Most connections at a time.
+    /// Maximum number of open connections.
     pub max_connections: usize,
-    /// How long a handshake, and each head of a request, may take.
+    /// Maximum time for a handshake and for each request head.
     pub handshake_timeout: Duration,
-    /// Counts the connections that are open, WebSockets among them.
+    /// Tracks open connections, including WebSockets.
     pub open_connections: TaskTracker,
 }
 
-/// Listens, without accepting yet.
+/// Binds the address without accepting connections yet.
 ///
 /// # Errors
-/// [`BindError`].
+/// [`BindError`] if the address can't be bound.
 pub fn bind(listen: ListenAddress) -> Result<TcpListener, BindError> {
     let ListenAddress(address) = listen;
     let bound = || {
         let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
-        // Lets a restarted gateway have its port while old connections fade. Elsewhere it means to share it.
+        // Allows a restarted gateway to use its port while old connections close. On other systems, the
+        // option would share the port.
         #[cfg(unix)]
         socket.set_reuseaddr(true)?;
         socket.bind(address)?;
@@ -75,7 +77,7 @@ pub fn bind(listen: ListenAddress) -> Result<TcpListener, BindError> {
     bound().map_err(|source| BindError { address, source })
 }
 
-/// A listener at work. Dropped, it stops accepting and closes what is not a WebSocket.
+/// A running listener. Dropping it stops accepting and closes connections other than WebSockets.
 #[derive(Debug)]
 pub struct ListenerHandle {
     open_connections: TaskTracker,
@@ -83,7 +85,7 @@ pub struct ListenerHandle {
     abort: CancellationToken,
 }
 
-/// Accepts and serves from now on.
+/// Starts to accept and serve connections.
 #[must_use]
 pub fn serve(listener: TcpListener, options: ServeOptions) -> ListenerHandle {
     let (finish, abort) = (CancellationToken::new(), CancellationToken::new());
@@ -137,10 +139,10 @@ async fn run_accept_loop(
     }
 }
 
-/// Tells a connection past the limit why it is closed, if few enough are being told. An encrypted one would
-/// need a handshake first and is just closed.
+/// Sends a connection over the limit the reason why it is closed, unless too many are being refused at the
+/// moment. An encrypted connection would need a handshake first and is closed without a reason.
 fn refuse_connection(stream: TcpStream, told: &Arc<Semaphore>, tls: bool) {
-    tracing::debug!("a connection past the limit was refused");
+    tracing::debug!("a connection over the limit was refused");
     if let (false, Ok(turn)) = (tls, Arc::clone(told).try_acquire_owned()) {
         tokio::spawn(async move {
             ConnectionRefusal::Full.answer(stream).await;
@@ -150,13 +152,13 @@ fn refuse_connection(stream: TcpStream, told: &Arc<Semaphore>, tls: bool) {
 }
 
 impl ListenerHandle {
-    /// Accepts no more and lets connections finish the request they are at. WebSockets are told by others.
+    /// Stops accepting and lets connections finish their current request. WebSockets are closed elsewhere.
     pub fn stop_accepting(&self) {
         self.graceful_shutdown.cancel();
     }
 
-    /// Stops accepting and waits for all connections to end, WebSockets among them; after so long it closes
-    /// those that are still at their HTTP. Says how many were left.
+    /// Stops accepting and waits for all connections to end, including WebSockets. After `within`, closes
+    /// connections that still serve HTTP. Returns the number of connections that were left.
     pub async fn shut_down(self, within: Duration) -> usize {
         self.stop_accepting();
         self.open_connections.close();

@@ -1,8 +1,8 @@
-//! The gateway's settings: one value, with a default for each, checked as a whole before anything starts.
+//! The gateway's settings. Each has a default, and all are validated together before the gateway starts.
 //!
-//! Nothing here reads files or the environment: whoever starts the gateway lays its sources over one another
-//! (file, environment, flags) and deserialises the result. The words on each field are what
-//! [`describe`] gives and what `config show` prints.
+//! This module reads no files and no environment: the caller merges its sources (file, environment, flags)
+//! and deserializes the result. The doc comments of the fields are the descriptions in [`describe`] and
+//! `config show`.
 
 mod chat;
 mod description;
@@ -44,61 +44,62 @@ pub use validation::SettingError;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Default)]
 #[serde(deny_unknown_fields, default)]
 pub struct Settings {
-    /// Address and port to listen on. The port may be left out (7717) or be 0 (any free one).
+    /// Address and port to listen on. The port is 7717 if omitted; 0 means any free port.
     pub listen: ListenAddress,
-    /// The address under which others reach this gateway, as `https://tools.example.org`, where it differs
-    /// from the one it listens on.
+    /// Public URL of this gateway, for example `https://tools.example.org`, if it differs from the listen
+    /// address.
     pub public_url: Option<String>,
-    /// Host names under which the gateway may be reached besides loopback, its own addresses and the host of
-    /// `public_url`; each as `name` or `name:port`.
+    /// Additional host names of this gateway, each as `name` or `name:port`. Loopback names, the computer's
+    /// own addresses and the host of `public_url` are always allowed.
     pub allowed_hosts: Vec<String>,
-    /// Web pages that may use this gateway from a browser, each as `https://app.example.org`.
+    /// Origins of web pages that may use this gateway from a browser, for example `https://app.example.org`.
     pub allowed_origins: Vec<String>,
-    /// Addresses or networks (`10.0.0.0/8`) of reverse proxies whose X-Forwarded-For, -Proto and -Host are
-    /// believed.
+    /// Addresses or networks (`10.0.0.0/8`) of trusted reverse proxies. The gateway uses their
+    /// X-Forwarded-For, -Proto and -Host headers.
     pub trusted_proxies: Vec<String>,
-    /// Threads that serve connections; half as many as the machine has processors where it is not set.
+    /// Number of threads that serve connections. Default: half of the processors.
     pub workers: Option<usize>,
-    /// Encryption.
+    /// TLS encryption.
     pub tls: TlsSettings,
     /// This computer as a device of its own gateway.
     pub local_device: LocalDeviceSettings,
     /// The log.
     pub log: LogSettings,
-    /// How much of each thing is allowed.
+    /// Limits on sizes and numbers.
     pub limits: LimitSettings,
-    /// How long things may take.
+    /// Timeouts.
     pub timeouts: TimeoutSettings,
-    /// The record of calls.
+    /// Call records.
     pub calls: CallSettings,
     /// Conversations with models.
     pub chat: ChatSettings,
-    /// What models may cost.
+    /// Budgets for model costs.
     pub budget: BudgetSettings,
-    /// Who may use which tool, and how much.
+    /// Access to tools, and quotas.
     pub policy: PolicySettings,
-    /// Which calls wait for a person's approval.
+    /// Calls that wait for a person's approval.
     pub approval: ApprovalSettings,
-    /// What tools may do with what they need a permission for.
+    /// Permissions of tools.
     pub permissions: PermissionSettings,
-    /// What sources may register.
+    /// Tools that sources may register.
     pub registration: RegistrationSettings,
-    /// The tools that come with Toolway, and those that the owner defines.
+    /// Built-in tools and the owner's own tools.
     pub tools: ToolSettings,
-    /// MCP: the servers that are sources of tools, and the bounds of what is shown to MCP clients.
+    /// MCP servers as sources of tools, and limits for MCP clients.
     pub mcp: McpSettings,
-    /// Programs and addresses that are asked before and after calls, in this order.
+    /// Programs and URLs that run before and after calls, in this order.
     pub hooks: Vec<HookSettings>,
-    /// Where the secrets are that the owner's tools name: `NAME = { env = "VARIABLE" }` or `{ file = "PATH" }`,
-    /// besides those in the data folder's `secrets`.
+    /// Locations of the secrets that the owner's tools use, in addition to the data folder's `secrets`: `NAME
+    /// = { env = "VARIABLE" }` or `{ file = "PATH" }`.
     pub secrets: BTreeMap<String, SecretLocation>,
-    /// Whether what makes this computer run a program (command tools, hooks, stdio servers) may be set over
-    /// the network. Off: only through files.
+    /// Allows changes over the network that make this computer run a program (command tools, hooks, stdio
+    /// servers). If disabled, such changes are possible only in files.
     pub allow_remote_commands: bool,
 }
 
 impl Settings {
-    /// Whether a setting counts as soon as the file is read again, and not only from the next start on.
+    /// Returns true if a change of the setting takes effect when the file is read again, false if it needs a
+    /// restart.
     #[must_use]
     pub fn applies_immediately(key: &str) -> bool {
         const IMMEDIATE_KEYS: &[&str] = &[

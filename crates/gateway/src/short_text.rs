@@ -1,11 +1,11 @@
-//! Short texts that people read and type: names, labels, titles and ids.
+//! Validates short texts that people type: names, labels, titles and ids.
 
 use toolway_types::name::is_invisible;
 
 /// Maximum length of a short text, in characters.
 pub(crate) const MAX_SHORT_TEXT: usize = 128;
 
-/// A text that is no valid short text.
+/// Error for a text that is not a valid short text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum InvalidShortText {
     /// The text is empty or too long.
@@ -19,7 +19,7 @@ pub(crate) enum InvalidShortText {
     /// The title is too long.
     #[error("title has {0} characters; it must have at most {MAX_SHORT_TEXT}")]
     TitleTooLong(usize),
-    /// The text has a character that people cannot see, and so cannot tell from another text.
+    /// The text has an invisible character, so people can't distinguish it from other texts.
     #[error("{field} has a control or invisible character (U+{:04X})", u32::from(*.character))]
     Invisible {
         /// The field's name.
@@ -29,10 +29,10 @@ pub(crate) enum InvalidShortText {
     },
 }
 
-/// Checks a short text, and returns it.
+/// Validates a short text and returns it.
 ///
 /// # Errors
-/// [`InvalidShortText`].
+/// [`InvalidShortText`] if the text is invalid.
 pub(crate) fn check_short_text(field: &str, text: String) -> Result<String, InvalidShortText> {
     let length = text.chars().count();
     if !(1..=MAX_SHORT_TEXT).contains(&length) {
@@ -44,10 +44,10 @@ pub(crate) fn check_short_text(field: &str, text: String) -> Result<String, Inva
     }
 }
 
-/// Checks a session's title. An empty one removes the title.
+/// Validates a session's title. An empty title removes the title.
 ///
 /// # Errors
-/// [`InvalidShortText::TitleTooLong`].
+/// [`InvalidShortText::TitleTooLong`] if it is too long.
 pub(crate) fn check_title(title: &str) -> Result<(), InvalidShortText> {
     match title.chars().count() {
         ..=MAX_SHORT_TEXT => Ok(()),

@@ -1,6 +1,6 @@
-//! WebSocket connections. [`upgrade`] and [`mcp`] accept them, [`connection`] moves frames, and [`peer`] hands each
-//! message to its handler: [`device`] and [`app_providers`] for peers that offer tools, [`chat`] and [`conversation`]
-//! for chat clients. The handlers share a [`context`] and know nothing of each other.
+//! WebSocket connections. [`upgrade`] and [`mcp`] accept them, [`connection`] transfers frames, and [`peer`]
+//! passes each message to its handler: [`device`] and [`app_providers`] for peers that offer tools, [`chat`]
+//! and [`conversation`] for chat clients. The handlers share a [`context`] and are independent of each other.
 
 mod app_providers;
 mod chat;
@@ -19,7 +19,7 @@ use axum::Router;
 
 use crate::state::RouterState;
 
-/// The routes of all WebSocket entry points.
+/// Returns the routes of all WebSocket entry points.
 pub(crate) fn routes() -> Router<RouterState> {
     upgrade::routes().merge(mcp::routes())
 }

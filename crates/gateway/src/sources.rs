@@ -1,6 +1,6 @@
-//! The devices that offer tools, and the way a connection gets its source ("Who a connection is" in the protocol
-//! document). A source belongs to the token that created it. Within the token, its identity joins later connections to
-//! it. Its slug is chosen once and never given to another.
+//! The devices that offer tools, and the assignment of connections to sources ("Who a connection is" in the
+//! protocol document). A source belongs to the token that created it. Its identity within the token assigns
+//! later connections to it. Its slug is chosen once and never reused.
 
 pub(crate) mod app_provider_report;
 mod device_calls;
@@ -26,7 +26,7 @@ use identity::{DeviceIdentity, IdentityClaims};
 use index::SourceIndex;
 use stored::{StoredSourceStatus, StoredSources};
 
-/// Every source.
+/// All sources.
 #[derive(Debug)]
 pub struct DeviceSources {
     registry: Arc<Registry>,
@@ -34,16 +34,16 @@ pub struct DeviceSources {
     clock: Arc<dyn Clock>,
     limits: SourceLimits,
     inner: Mutex<SourceIndex>,
-    /// Held while a new source is made and stored, so that two connections can't make it twice.
+    /// Lock for creating and storing a source, so that two connections can't create the same one.
     creation_lock: tokio::sync::Mutex<()>,
 }
 
-/// Maximum number of sources of one token.
+/// Maximum number of sources per token.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SourceLimits {
-    /// The owner's token, which may be on many computers.
+    /// Limit of the owner's token, which may be on many computers.
     pub(crate) per_owner: usize,
-    /// Every other token.
+    /// Limit of every other token.
     pub(crate) per_token: usize,
 }
 
@@ -60,7 +60,7 @@ pub(crate) struct SourceSession {
     pub(crate) session: Arc<DeviceSession>,
 }
 
-/// A connection that got no source.
+/// Reason why a connection got no source.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum JoinError {
     #[error(
@@ -76,11 +76,11 @@ pub(crate) enum JoinError {
 #[derive(Debug)]
 pub(crate) struct JoinRequest<'a> {
     pub(crate) claims: IdentityClaims<'a>,
-    /// The token's own label, for a source without any name.
+    /// Label of the token, for a source without any name.
     pub(crate) token_label: Option<&'a str>,
     pub(crate) platform: Option<&'a str>,
     pub(crate) app_version: Option<&'a str>,
-    /// The token's role.
+    /// Role of the token.
     pub(crate) role: Role,
 }
 
@@ -107,9 +107,9 @@ impl DeviceSources {
         Ok(Arc::new(sources))
     }
 
-    /// Reads the stored sources again, after the database was replaced. Those in use stay, under the name that
-    /// is stored for them, and are stored again where they are missing. One that is removed there, or of which the
-    /// database says something else, ends: its device comes back as what is stored, or as a new one.
+    /// Loads the stored sources again, after the database was replaced. Unchanged sources in use stay, with
+    /// their stored label; missing ones are stored again. A source that was removed there, or that
+    /// contradicts the database, ends: its device comes back as the stored source, or as a new one.
     ///
     /// # Errors
     /// [`StoreError`] if they can't be read or written.
@@ -141,7 +141,7 @@ impl DeviceSources {
             return;
         }
         if let Some(known) = inner.by_slug.get(&slug) {
-            // What it says of itself it knows best; what the owner calls it is as stored.
+            // The device knows its own description best; the owner's label is as stored.
             known.update(|state| state.label = record.label);
             return;
         }
@@ -159,7 +159,7 @@ impl DeviceSources {
         inner.add(DeviceSource::new(slug, token, Some(identity), state));
     }
 
-    /// The source of a connection: the one its identity leads to, or a new one.
+    /// Returns the source of a connection: an existing one with its identity, or a new one.
     pub(crate) async fn join(
         &self,
         token: &PrincipalId,
@@ -185,8 +185,8 @@ impl DeviceSources {
         Ok(source)
     }
 
-    /// Keeps a slug for an MCP server; false where a device has it. It is never a device's after that, so that what is
-    /// granted for the one never counts for the other.
+    /// Reserves a slug for an MCP server. Returns false if a device has it. No device gets it after that, so
+    /// that grants for the one never apply to the other.
     pub(crate) fn reserve(&self, slug: &Slug) -> bool {
         let mut inner = self.inner.lock();
         let is_free = !inner.by_slug.contains_key(slug);
@@ -241,11 +241,11 @@ impl DeviceSources {
         });
         self.touch(source);
         if changed && let Err(error) = self.store.sources().upsert(&self.record_of(source)).await {
-            tracing::warn!(source = %source.slug(), %error, "what a device says of itself could not be stored");
+            tracing::warn!(source = %source.slug(), %error, "cannot store a device's description of itself");
         }
     }
 
-    /// Notes that a source is here now.
+    /// Records that a source is connected now.
     pub(crate) fn touch(&self, source: &DeviceSource) {
         let now = self.clock.now_ms();
         source.update(|state| state.last_seen_ms = now);
@@ -254,7 +254,7 @@ impl DeviceSources {
         }
     }
 
-    /// Notes which tools a source has now.
+    /// Records the current tools of a source.
     pub(crate) fn tools_changed(&self, source: &DeviceSource) {
         let now = self.clock.now_ms();
         source.update(|state| state.last_seen_ms = now);
@@ -286,19 +286,19 @@ impl DeviceSources {
         }
     }
 
-    /// The part of a source's registration that stays when its last lease is gone.
+    /// Returns the part of a source's registration that stays after its last lease is dropped.
     pub(crate) fn keep_policy(source: &DeviceSource) -> SourceRetention {
         if source.identity().is_some() { SourceRetention::Names } else { SourceRetention::Nothing }
     }
 
-    /// Makes a session findable by its resume token.
+    /// Makes a session available under its resume token.
     pub(crate) fn make_resumable(&self, session: &Arc<DeviceSession>) {
         if let Some(token) = session.resume_token() {
             self.inner.lock().resumable.insert(token.to_owned(), Arc::downgrade(session));
         }
     }
 
-    /// The session that a resume token leads to, if its source is this token's and it has not ended.
+    /// Returns the session of a resume token, if its source belongs to this token and it has not ended.
     pub(crate) fn resume(&self, token: &PrincipalId, resume_token: &str) -> Option<SourceSession> {
         let (session, source) = {
             let inner = self.inner.lock();
@@ -320,31 +320,31 @@ impl DeviceSources {
         self.remove_if_ephemeral(source);
     }
 
-    /// Forgets a source that is one connection's alone, once nobody sits there.
+    /// Removes a source that belongs to a single connection, once it has no session.
     pub(crate) fn remove_if_ephemeral(&self, source: &Arc<DeviceSource>) {
         if source.identity().is_none() && source.sessions().is_empty() {
             self.inner.lock().remove(source.slug(), false);
         }
     }
 
-    /// Every source, by slug.
+    /// Returns all sources, by slug.
     pub(crate) fn all(&self) -> Vec<Arc<DeviceSource>> {
         let mut all: Vec<_> = self.inner.lock().by_slug.values().cloned().collect();
         all.sort_unstable_by(|a, b| a.slug().cmp(b.slug()));
         all
     }
 
-    /// One source.
+    /// Finds a source by slug.
     pub(crate) fn get(&self, slug: &str) -> Option<Arc<DeviceSource>> {
         self.inner.lock().by_slug.get(slug).cloned()
     }
 
-    /// The number of a token's sources.
+    /// Returns the number of a token's sources.
     pub(crate) fn count_of(&self, token: &PrincipalId) -> usize {
         self.inner.lock().per_token.get(token).copied().unwrap_or_default()
     }
 
-    /// Changes the name for people.
+    /// Changes the display name.
     ///
     /// # Errors
     /// [`StoreError`] if it can't be stored.
@@ -356,7 +356,7 @@ impl DeviceSources {
         Ok(())
     }
 
-    /// Removes a source for good: its sockets are displaced, its tools leave, its slug stays spent.
+    /// Removes a source for good: disconnects its sockets and removes its tools. Its slug is never reused.
     ///
     /// # Errors
     /// [`StoreError`] if it can't be stored.
@@ -368,7 +368,8 @@ impl DeviceSources {
         Ok(())
     }
 
-    /// Ends a source: its sockets are displaced, its tools leave, its slug stays spent where it was kept.
+    /// Ends a source: disconnects its sockets and removes its tools. The slug of a stored source is never
+    /// reused.
     fn end_source(&self, source: &Arc<DeviceSource>) {
         self.inner.lock().remove(source.slug(), source.identity().is_some());
         for session in source.sessions() {
@@ -378,7 +379,7 @@ impl DeviceSources {
     }
 }
 
-/// Longest label, platform or version kept, in bytes.
+/// Maximum stored length of a label, platform or version, in bytes.
 const MAX_TEXT: usize = 128;
 
 fn truncate(text: &str) -> String {

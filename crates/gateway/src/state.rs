@@ -1,4 +1,4 @@
-//! The state that handlers and connections share, and the parts of it that a handler can ask for.
+//! The state that handlers and connections share, and the parts of it that handlers can extract.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,16 +28,16 @@ use crate::sources::DeviceSources;
 use crate::tls::{ListenerTls, TlsError};
 use crate::tool_changes::{AcceptedVersion, ToolChangeTracker};
 
-/// A failure to reload something that has changed.
+/// Error when reloading data that has changed.
 #[derive(Debug, thiserror::Error)]
 pub enum ReloadError {
-    /// The certificate.
+    /// The certificate can't be read.
     #[error(transparent)]
     Tls(#[from] TlsError),
-    /// The tokens.
+    /// The tokens can't be read.
     #[error(transparent)]
     Access(#[from] AccessError),
-    /// The database, with the sources, rules, grants and specs.
+    /// The database can't be read: sources, rules, grants and specs.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -94,9 +94,10 @@ pub struct AppState {
     pub started: Instant,
 }
 
-/// The state of the router: handlers take all of the gateway from it, or the parts that they name in `State<…>`.
+/// The state of the router. Handlers extract all of the gateway, or the parts that they name in `State<…>`.
 ///
-/// It is a type of its own because [`FromRef`] can't be implemented for `Arc<AppState>`: neither is of this crate.
+/// It is a separate type because [`FromRef`] can't be implemented for `Arc<AppState>`: neither is of this
+/// crate.
 #[derive(Debug, Clone)]
 pub(crate) struct RouterState(pub(crate) Arc<AppState>);
 
@@ -106,7 +107,7 @@ impl FromRef<RouterState> for Arc<AppState> {
     }
 }
 
-/// Lets handlers take these fields of [`AppState`].
+/// Lets handlers extract these fields of [`AppState`].
 macro_rules! substates {
     ($($field:ident: $type:ty),+ $(,)?) => {
         $(impl FromRef<RouterState> for $type {
@@ -129,7 +130,7 @@ substates!(
 );
 
 impl AppState {
-    /// Reloads what others have changed: the owner's certificate, definitions of tools, models and agents, and a
+    /// Reloads external changes: the owner's certificate, definitions of tools, models and agents, and a
     /// restored database.
     ///
     /// # Errors
@@ -144,16 +145,14 @@ impl AppState {
         if let Err(problems) = self.mcp.definitions.reload().await {
             tracing::warn!(
                 problems = problems.len(),
-                "the file of MCP servers can't be used; what stood before stands"
+                "the file of MCP servers is invalid; the previous version stays active"
             );
         }
         self.rules.reload().await?;
         self.chat.reload().await?;
         self.engine.grants().load(grants::load_grants(&self.store, self.clock.now_ms()).await?);
         self.compare_registered().await?;
-        tracing::info!(
-            "read the certificate, the tokens, the sources, the owner's tools, models, agents, rules and grants again"
-        );
+        tracing::info!("reloaded the certificate, tokens, sources, tools, models, agents, rules and grants");
         Ok(())
     }
 
@@ -172,7 +171,7 @@ impl AppState {
     /// Answers an open question.
     ///
     /// # Errors
-    /// [`AnswerError`]. The question stays open.
+    /// [`AnswerError`] if the answer is refused. The question stays open.
     pub(crate) async fn answer(
         &self,
         question: &str,
@@ -189,48 +188,48 @@ impl AppState {
             match self.tool_changes.accept(tool, AcceptedVersion::AsOf(question.asked_ms)).await {
                 Ok(true) => {}
                 Ok(false) => {
-                    tracing::warn!(%tool, "a tool changed again while the owner was asked, and is not accepted");
+                    tracing::warn!(%tool, "a tool changed again before the owner's answer and is not accepted");
                 }
-                Err(error) => tracing::warn!(%error, %tool, "a changed tool could not be accepted"),
+                Err(error) => tracing::warn!(%error, %tool, "cannot accept a changed tool"),
             }
         }
         Ok(question)
     }
 
-    /// Reserves one of the event streams that may be open at a time.
+    /// Reserves one of the limited event streams.
     ///
     /// # Errors
-    /// [`TooManyEventStreams`].
+    /// [`TooManyEventStreams`] if the limit is reached.
     pub(crate) fn reserve_event_stream(&self) -> Result<OwnedSemaphorePermit, TooManyEventStreams> {
         let limit = self.settings.limits.sse_streams;
         Arc::clone(&self.event_streams).try_acquire_owned().map_err(|_| TooManyEventStreams(limit))
     }
 
-    /// The interval between pings of a connection.
+    /// Returns the interval between pings of a connection.
     #[must_use]
     pub fn heartbeat(&self) -> Duration {
         self.settings.timeouts.heartbeat_s.duration()
     }
 
-    /// The interval between pings in milliseconds, as devices get it.
+    /// Returns the interval between pings in milliseconds, for `connected`.
     #[must_use]
     pub fn heartbeat_ms(&self) -> u64 {
         u64::try_from(self.heartbeat().as_millis()).unwrap_or(u64::MAX)
     }
 
-    /// The time after which a connection that takes no data counts as not reading.
+    /// Returns the time after which a connection that accepts no data is closed.
     #[must_use]
     pub fn write_timeout(&self) -> Duration {
         self.settings.timeouts.write_s.duration()
     }
 
-    /// The time that a device has to come back after it lost its connection.
+    /// Returns the time for a disconnected device to come back.
     #[must_use]
     pub fn resume_grace(&self) -> Duration {
         self.settings.timeouts.resume_grace_s.duration()
     }
 
-    /// The limits that a connection gets in `connected`.
+    /// Returns the limits for `connected`.
     #[must_use]
     pub fn wire_limits(&self) -> ConnectionLimits {
         let limits = &self.settings.limits;
@@ -243,7 +242,7 @@ impl AppState {
         }
     }
 
-    /// The values that metrics read from other parts of the gateway.
+    /// Reads the values for metrics from other parts of the gateway.
     #[must_use]
     pub fn metrics_snapshot(&self) -> MetricsSnapshot {
         let snapshot = self.registry.snapshot();

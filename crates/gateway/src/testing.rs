@@ -1,11 +1,11 @@
-//! What several tests need.
+//! Test helpers.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use toolway_types::Clock;
 
-/// A clock that stands still until it is set.
+/// A clock that changes only when it is set.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ManualClock(Arc<AtomicI64>);
 

@@ -1,5 +1,5 @@
-//! Encryption: one certificate is served at a time, the gateway's own ([`own`]) or the owner's from files
-//! that are read again when they change. A new one that can't be used is refused, and the old one stays.
+//! TLS. One certificate is served at a time: the gateway's own ([`own_certificate`]), or the owner's from
+//! files that are reloaded after changes. If new files are invalid, the previous certificate stays in use.
 
 mod own_certificate;
 mod pem;
@@ -21,32 +21,32 @@ use toolway_wire::pairing::KeyPin;
 
 use crate::settings::TlsSettings;
 
-/// How often the owner's files are looked at.
+/// Interval between checks of the owner's files.
 const POLL_INTERVAL: Duration = Duration::from_secs(10);
 
-/// Why nothing can be encrypted.
+/// Reason why TLS can't be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
-    /// A file.
+    /// A file can't be read or written.
     #[error("{path}: {source}")]
     File {
-        /// Its path.
+        /// Path of the file.
         path: String,
-        /// What happened.
+        /// Error from the operating system.
         source: std::io::Error,
     },
-    /// A file with something else in it than it should have.
+    /// A file has invalid content.
     #[error("{path}: {problem}")]
     Content {
-        /// Its path.
+        /// Path of the file.
         path: String,
-        /// What is wrong.
+        /// The problem.
         problem: String,
     },
-    /// The gateway's own certificate could not be made.
+    /// The gateway's own certificate can't be created.
     #[error("the gateway's certificate could not be made: {0}")]
     Make(String),
-    /// The TLS library refused.
+    /// The TLS library reported an error.
     #[error("TLS: {0}")]
     Library(#[from] rustls::Error),
 }
@@ -69,12 +69,12 @@ pub(crate) struct TlsIdentity {
     pub(crate) pin: KeyPin,
 }
 
-/// The encryption of one listener.
+/// TLS of one listener.
 pub struct ListenerTls {
     current: Arc<CurrentCertificate>,
     acceptor: TlsAcceptor,
     origin: CertificateOrigin,
-    /// Why the files as they are now are not served.
+    /// Reason why the current files are not served.
     reload_error: Mutex<Option<String>>,
 }
 
@@ -83,7 +83,7 @@ enum CertificateOrigin {
     Files {
         cert: PathBuf,
         key: PathBuf,
-        /// Hash of what was last read, good or bad.
+        /// Hash of the last files, valid or not.
         seen: Mutex<[u8; 32]>,
     },
 }
@@ -104,11 +104,11 @@ impl ResolvesServerCert for CurrentCertificate {
 }
 
 impl ListenerTls {
-    /// Reads the owner's certificate, where the settings name one; else the gateway's own from the folder
-    /// `tls` of the data folder, made there for these names if there is none yet.
+    /// Loads the owner's certificate if the settings have one. Otherwise loads the gateway's own from the
+    /// folder `tls` of the data folder, and creates it for these names if it does not exist.
     ///
     /// # Errors
-    /// [`TlsError`]. What is there is never replaced.
+    /// [`TlsError`] if a file can't be used. Existing files are never replaced.
     pub async fn open(settings: &TlsSettings, data_dir: &Path, names: Vec<String>) -> Result<Self, TlsError> {
         let (identity, origin) = match (&settings.cert, &settings.key) {
             (Some(cert), Some(key)) => {
@@ -138,14 +138,14 @@ impl ListenerTls {
         })
     }
 
-    /// What encrypts a connection.
+    /// Returns the acceptor of connections.
     #[must_use]
     pub fn acceptor(&self) -> &TlsAcceptor {
         &self.acceptor
     }
 
-    /// The key by which devices know this gateway: only of its own certificate, as the owner's may be renewed
-    /// with another key and is known by its name.
+    /// Returns the key by which devices identify this gateway. Only its own certificate has one: the owner's
+    /// may be renewed with another key and is identified by its name.
     #[must_use]
     pub fn own_pin(&self) -> Option<KeyPin> {
         match self.origin {
@@ -154,22 +154,22 @@ impl ListenerTls {
         }
     }
 
-    /// The key that is served now, whosever it is.
+    /// Returns the pin of the certificate that is served now.
     #[must_use]
     pub fn served_pin(&self) -> KeyPin {
         self.current.0.load().pin
     }
 
-    /// Why the owner's files, as they are now, are not what is served.
+    /// Returns the reason why the owner's current files are not served.
     #[must_use]
     pub fn fault(&self) -> Option<String> {
         self.reload_error.lock().clone()
     }
 
-    /// Reads the owner's files again. Says whether something else is served from now on.
+    /// Reads the owner's files again. Returns true if the served certificate has changed.
     ///
     /// # Errors
-    /// [`TlsError`] where they can't be used; what was served before is served still.
+    /// [`TlsError`] if they can't be used; the previous certificate stays in use.
     pub async fn reload(&self) -> Result<bool, TlsError> {
         let CertificateOrigin::Files { cert, key, seen } = &self.origin else { return Ok(false) };
         let (identity, hash) = read_files(cert, key).await;
@@ -186,26 +186,26 @@ impl ListenerTls {
             }
             Err(error) => {
                 *self.reload_error.lock() = Some(error.to_string());
-                tracing::warn!(%error, "the new certificate can't be used; serving the one before");
+                tracing::warn!(%error, "the new certificate is invalid; the previous one stays active");
                 Err(error)
             }
         }
     }
 
-    /// Reads the owner's files again whenever they have changed, until told to stop.
+    /// Reads the owner's files again after each change, until `stop`.
     pub async fn watch(self: Arc<Self>, stop: CancellationToken) {
         let CertificateOrigin::Files { cert, key, seen } = &self.origin else { return };
         while tokio::time::timeout(POLL_INTERVAL, stop.cancelled()).await.is_err() {
             let (_, hash) = read_files(cert, key).await;
             if *seen.lock() != hash {
-                // What is wrong with them has been said and noted.
+                // `reload` logs and stores the error.
                 let _ = self.reload().await;
             }
         }
     }
 }
 
-/// What is in the files, and a hash of it that changes with it.
+/// Reads the files, and returns a hash that changes with their content.
 async fn read_files(cert: &Path, key: &Path) -> (Result<TlsIdentity, TlsError>, [u8; 32]) {
     let read = async |path: &Path| tokio::fs::read(path).await.map_err(TlsError::file(path));
     let (chain, secret) = (read(cert).await, read(key).await);

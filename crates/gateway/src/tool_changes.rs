@@ -1,6 +1,6 @@
-//! Whether a tool is what it was: the specs that sources register are compared with those that the owner let pass.
-//! A tool's first spec passes. Only sources that are kept are compared; what one connection brings and takes away
-//! with it was never there before.
+//! Detects changed tools: compares the specs that sources register with those that the owner accepted. The
+//! first spec of a tool is accepted automatically. Only stored sources are compared; tools of a source
+//! without identity have no earlier version.
 
 mod document;
 
@@ -15,17 +15,17 @@ use toolway_store::{
 };
 use toolway_types::{Clock, Slug, ToolId, ToolName};
 
-/// Registrations that wait to be compared; a source that registers more waits itself.
+/// Maximum number of registrations in the queue; a source that registers more waits.
 const MAX_QUEUED: usize = 1024;
-/// Kibibytes of specs in them.
+/// Maximum size of the specs in the queue, in KiB.
 const MAX_QUEUED_KIB: usize = 64 << 10;
-/// Registrations that are compared in one go.
+/// Number of registrations that are compared together.
 const BATCH: usize = 64;
 
-/// Specs that are compared in one round.
+/// Number of specs that are compared in one round.
 const SPECS_PER_ROUND: usize = 64;
 
-/// Compares specs.
+/// Compares registered specs with the accepted ones.
 #[derive(Debug)]
 pub(crate) struct ToolChangeTracker {
     engine: Arc<Engine>,
@@ -33,27 +33,27 @@ pub(crate) struct ToolChangeTracker {
     clock: Arc<dyn Clock>,
     queue: mpsc::Sender<RegisteredSpecs>,
     queue_capacity: Arc<Semaphore>,
-    /// Held from reading what is known to marking by it, so that no mark is older than another.
+    /// Locked from reading the stored specs until marking, so that no mark is older than another.
     marking: tokio::sync::Mutex<()>,
 }
 
-/// What of a tool is let pass.
+/// The version of a tool that is accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AcceptedVersion {
-    /// What it is now.
+    /// The current version.
     Current,
-    /// What has this fingerprint.
+    /// The version with this fingerprint.
     Fingerprint(SpecFingerprint),
-    /// What it was at this time, in milliseconds since the Unix epoch.
+    /// The version at this time, in milliseconds since the Unix epoch.
     AsOf(i64),
 }
 
-/// What a source registered.
+/// The specs that a source registered.
 #[derive(Debug)]
 struct RegisteredSpecs {
     source: Slug,
     specs: Vec<Arc<ToolSpec>>,
-    /// Its part of what may wait.
+    /// Permit for the size in the queue.
     _permit: Option<OwnedSemaphorePermit>,
 }
 
@@ -63,12 +63,12 @@ struct FingerprintedSpec {
     fingerprint: SpecFingerprint,
 }
 
-/// What a source registered last, by name.
+/// The last registered specs of a source, by name.
 type SpecsByTool = BTreeMap<ToolName, FingerprintedSpec>;
 
-/// The fingerprints of all specs of a batch; equal specs are shared, so each is made once. Where a source registered
-/// a tool in two ways, the second is in another round: what came first passes, and what came then is a change. A
-/// round is small, since calls' records wait while it is written.
+/// Returns the fingerprints of all specs of a batch. Equal specs are shared, so each is hashed once. If a
+/// source registered a tool twice, the second spec is in another round: the first is accepted, and the second
+/// is a change. Rounds are small, because call records wait while one is written.
 fn fingerprint_batch(batch: Vec<RegisteredSpecs>) -> Vec<BTreeMap<Slug, SpecsByTool>> {
     let mut made = HashMap::<*const ToolSpec, SpecFingerprint>::new();
     let mut rounds = Vec::new();
@@ -76,7 +76,7 @@ fn fingerprint_batch(batch: Vec<RegisteredSpecs>) -> Vec<BTreeMap<Slug, SpecsByT
     let mut in_round = 0;
     for RegisteredSpecs { source, specs, .. } in batch {
         for spec in specs {
-            // All specs of the batch were alive when it began, so no two of them have one address.
+            // All specs of the batch were alive when it began, so no two of them have the same address.
             let address = Arc::as_ptr(&spec);
             let fingerprint = *made.entry(address).or_insert_with(|| document::fingerprint(&spec));
             let is_another = |seen: &FingerprintedSpec| seen.fingerprint != fingerprint;
@@ -94,7 +94,7 @@ fn fingerprint_batch(batch: Vec<RegisteredSpecs>) -> Vec<BTreeMap<Slug, SpecsByT
     rounds
 }
 
-/// How much there is to wait with, no more than may.
+/// Returns the size of the specs in KiB, limited to the capacity of the queue.
 fn kibibytes(specs: &[Arc<ToolSpec>]) -> u32 {
     let of = |spec: &Arc<ToolSpec>| {
         let document = spec.document();
@@ -106,29 +106,29 @@ fn kibibytes(specs: &[Arc<ToolSpec>]) -> u32 {
     u32::try_from(kib.min(MAX_QUEUED_KIB)).unwrap_or(u32::MAX)
 }
 
-/// How a tool differs from what it was.
+/// The difference between a tool's current and accepted version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SpecDifference {
-    /// Whether it is marked as changed.
+    /// True if the tool is marked as changed.
     pub(crate) changed: bool,
-    /// When it changed, in milliseconds since the Unix epoch; none where it has not.
+    /// Time of the change, in milliseconds since the Unix epoch; `None` if it has not changed.
     pub(crate) changed_ms: Option<i64>,
-    /// What it is now, for [`Accepted::This`].
+    /// Fingerprint of the current version, for [`AcceptedVersion::Fingerprint`].
     pub(crate) fingerprint: SpecFingerprint,
-    /// The spec that passed, where it is kept.
+    /// The accepted spec, if it is stored.
     pub(crate) before: Option<String>,
-    /// The spec it has now, where it is kept.
+    /// The current spec, if it is stored.
     pub(crate) now: Option<String>,
-    /// Both, line by line, as `diff -u` writes it.
+    /// The difference line by line, as written by `diff -u`.
     pub(crate) diff: String,
 }
 
 impl ToolChangeTracker {
-    /// Marks what has changed by what is stored, and compares from now on what is registered; the second part is
-    /// to be run beside the gateway.
+    /// Marks the tools that have changed according to the store, and compares later registrations. The
+    /// returned future must run alongside the gateway.
     ///
     /// # Errors
-    /// Where the store can't be read.
+    /// [`StoreError`] if the store can't be read.
     pub(crate) async fn open(
         engine: Arc<Engine>,
         store: Store,
@@ -144,7 +144,7 @@ impl ToolChangeTracker {
             marking: Default::default(),
         });
         changes.reload().await?;
-        // Not kept alive by its own worker, which ends with the last sender.
+        // Weak, because the worker must not keep the tracker alive; it ends with the last sender.
         let worker = Arc::downgrade(&changes);
         let work = async move {
             let mut batch = Vec::with_capacity(BATCH);
@@ -156,10 +156,10 @@ impl ToolChangeTracker {
         Ok((changes, work))
     }
 
-    /// Marks what has changed by what is stored.
+    /// Marks the tools that have changed according to the store.
     ///
     /// # Errors
-    /// Where the store can't be read.
+    /// [`StoreError`] if the store can't be read.
     pub(crate) async fn reload(&self) -> Result<(), StoreError> {
         let _marking = self.marking.lock().await;
         for (source, rows) in self.store.specs().all().await? {
@@ -170,8 +170,8 @@ impl ToolChangeTracker {
         Ok(())
     }
 
-    /// A source registers tools. Where changed tools wait for the owner, this returns when they are marked, and
-    /// only then may they be listed; otherwise they are compared later.
+    /// Compares the tools that a source registers. If changed tools need the owner's approval, this returns
+    /// after marking them, so that they can be listed only after that. Otherwise they are compared later.
     pub(crate) async fn submit(&self, source: &Slug, specs: &[Arc<ToolSpec>]) {
         if specs.is_empty() {
             return;
@@ -185,7 +185,7 @@ impl ToolChangeTracker {
         if holds {
             return self.compare(vec![registered]).await;
         }
-        // Closed only where the gateway is stopping.
+        // Closed only if the gateway is stopping.
         let _ = self.queue.send(registered).await;
     }
 
@@ -193,9 +193,9 @@ impl ToolChangeTracker {
         let rounds = tokio::task::spawn_blocking(move || fingerprint_batch(batch)).await.unwrap_or_default();
         for round in &rounds {
             let Err(error) = self.record_specs(round).await else { continue };
-            tracing::warn!(%error, "it could not be seen whether tools have changed");
+            tracing::warn!(%error, "cannot compare tools with their accepted versions");
             if self.engine.policy().asks_for_changed_tools() {
-                // What can't be known waits for the owner as well.
+                // Unknown tools wait for the owner as well.
                 for (source, specs) in round {
                     for name in specs.keys() {
                         self.engine.changed_tools().set(&ToolId::new(source.clone(), name.clone()), true);
@@ -254,13 +254,13 @@ impl ToolChangeTracker {
                     first = first.or(Some(tool));
                 }
                 if row.is_none() {
-                    // Past what is remembered of one source nothing is known of a tool.
+                    // Above the limit of stored specs of one source, nothing is known about a tool.
                     self.mark_one(source, tool, true);
                 }
             }
-            // In one line, however many: what a source does must not fill the log.
+            // One line for all tools: a source must not be able to fill the log.
             if let Some(first) = first {
-                tracing::warn!(%source, tools = changed, tool = first, "tools are not what they were");
+                tracing::warn!(%source, tools = changed, tool = first, "tools have changed");
             }
         }
         Ok(())
@@ -281,12 +281,12 @@ impl ToolChangeTracker {
         }
     }
 
-    /// How a tool differs from what it was; none where it was never compared.
+    /// Returns the difference between a tool's versions; `None` if it was never compared.
     ///
     /// # Errors
-    /// Where the store can't be read.
+    /// [`StoreError`] if the store can't be read.
     pub(crate) async fn difference(&self, tool: &ToolId) -> Result<Option<SpecDifference>, StoreError> {
-        // What is shown is what was at one time.
+        // Both versions must be of the same time.
         let _marking = self.marking.lock().await;
         let rows = self.store.specs().of_source(&tool.source).await?;
         let Some(row) = rows.into_iter().find(|row| row.tool == tool.tool.as_str()) else { return Ok(None) };
@@ -307,10 +307,10 @@ impl ToolChangeTracker {
         Ok(Some(SpecDifference { changed, changed_ms, fingerprint, before, now, diff }))
     }
 
-    /// Lets a tool pass, if it still is what is accepted. Answers whether it is.
+    /// Accepts a tool if it still has the accepted version. Returns whether it does.
     ///
     /// # Errors
-    /// Where that can't be stored.
+    /// [`StoreError`] if that can't be stored.
     pub(crate) async fn accept(&self, tool: &ToolId, accepted: AcceptedVersion) -> Result<bool, StoreError> {
         let _marking = self.marking.lock().await;
         let rows = self.store.specs().of_source(&tool.source).await?;
@@ -332,13 +332,13 @@ impl ToolChangeTracker {
     }
 }
 
-/// A spec's text. That it can be made was seen when its fingerprint was.
+/// Returns a spec as text. Its serialization succeeded before, when its fingerprint was calculated.
 fn text_of(spec: &Arc<ToolSpec>) -> LazySpecDocument {
     let spec = Arc::clone(spec);
     LazySpecDocument::new(move || document::pretty(&spec))
 }
 
-/// The row of a tool; they are sorted by name.
+/// Finds the row of a tool; rows are sorted by name.
 fn row_of<'r>(rows: &'r [SpecRow], tool: &str) -> Option<&'r SpecRow> {
     let at = rows.binary_search_by(|row| row.tool.as_str().cmp(tool)).ok()?;
     rows.get(at)

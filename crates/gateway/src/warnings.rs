@@ -9,7 +9,7 @@ fn warning(subject: &str, message: String, hint: &str) -> GatewayWarning {
 }
 
 impl AppState {
-    /// The current warnings.
+    /// Returns the current warnings.
     pub(crate) fn warnings(&self) -> Vec<GatewayWarning> {
         let settings = self.settings.warnings().into_iter();
         let mut warnings: Vec<_> = settings

@@ -1,14 +1,15 @@
-//! The other commands of Android, as far as they are asked. Everything else is an error, said on standard error.
+//! The other Android commands, limited to those that Toolway uses. Everything else is an error on standard
+//! error.
 
 use std::fmt::Write;
 
 use crate::android::{AndroidSystem, PhoneApp};
 use crate::content;
 
-/// What the phone is sold as.
+/// Model name of the phone.
 pub(crate) const MODEL: &str = "Fake Phone";
 
-/// Runs one: what it writes, and its errors.
+/// Runs a command. Returns standard output and standard error.
 pub(crate) fn run(arguments: &[String], system: &AndroidSystem) -> (Vec<u8>, Vec<u8>) {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let said = match words.as_slice() {
@@ -49,7 +50,7 @@ fn packages(system: &AndroidSystem, is_there: bool) -> String {
     if is_there { apps.iter().map(row).collect() } else { String::new() }
 }
 
-/// The intent and the user among options.
+/// The intent and the user in the options.
 #[derive(Debug, Default)]
 struct StartIntent<'a> {
     user: &'a str,

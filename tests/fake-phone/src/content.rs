@@ -1,5 +1,5 @@
-//! The program `content`, as `Content.java` of the platform has it: strict about its options, in both ways of
-//! reading values, always ending with 0.
+//! The program `content`, like the platform's `Content.java`: strict about its options, with both ways of
+//! parsing values, and always with exit code 0.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ const TRACE: &str = "\tat android.os.Parcel.createExceptionOrNull(Parcel.java:30
                      \tat android.os.Parcel.readException(Parcel.java:2978)\n\
                      \tat com.android.commands.content.Content$Command.execute(Content.java:521)\n";
 
-/// Runs it: what it writes, and its errors.
+/// Runs it. Returns standard output and standard error.
 pub(crate) fn run(arguments: &[String], system: &AndroidSystem) -> (String, String) {
     let received = match parse(arguments, system.setup.escaping) {
         Ok(received) => received,
@@ -81,7 +81,7 @@ fn bind(binding: &str, escaping: ExtraEscaping) -> Result<(String, ExtraValue), 
     Ok((key.clone(), typed))
 }
 
-/// At colons; a backslash takes the next character for itself.
+/// Splits at colons; a backslash escapes the next character.
 fn split_with_escaping(text: &str) -> Result<Vec<String>, String> {
     let mut parts = vec![String::new()];
     let mut characters = text.chars();
@@ -95,7 +95,7 @@ fn split_with_escaping(text: &str) -> Result<Vec<String>, String> {
     Ok(parts)
 }
 
-/// What it prints, or what was thrown.
+/// Returns the printed result, or the exception.
 fn call(received: ReceivedCall, system: &AndroidSystem) -> Result<String, String> {
     let setup = &system.setup;
     let provider = {
@@ -147,7 +147,7 @@ fn call(received: ReceivedCall, system: &AndroidSystem) -> Result<String, String
     }
 }
 
-/// `Bundle.toString`: an `ArrayMap`, which is in the order of its keys' hashes.
+/// Formats like `Bundle.toString`: an `ArrayMap` in the order of its keys' hashes.
 fn printed(mut values: Vec<(String, String)>) -> String {
     values.sort_by_key(|(key, _)| {
         key.encode_utf16().fold(0, |hash: i32, unit| hash.wrapping_mul(31).wrapping_add(i32::from(unit)))

@@ -1,4 +1,4 @@
-//! The running system: what is installed, behind a shell with Android's commands.
+//! The running system: the installed apps, and a shell with Android's commands.
 
 use std::fs;
 use std::sync::Arc;
@@ -43,7 +43,7 @@ impl FakeAndroid {
         self.system.setup.is_authorized
     }
 
-    /// Each installation has a folder of its own, with the odd names that Android gives them.
+    /// Each installation has its own folder with the unusual names that Android generates.
     pub(crate) fn install(&self, app: PhoneApp) {
         let number = self.system.installations.fetch_add(1, Ordering::SeqCst);
         let folder = self.folder.path().join(format!("app/~~{number:04}Ab==/{}-Cd{number}==", app.package));

@@ -1,11 +1,11 @@
-//! A phone for tests, as the real program `adb` sees one: the device side of adb's protocol on a loopback port of
-//! the system's choosing, a real shell (`sh`) behind it, and in that shell the commands of Android that are asked:
-//! `content`, `pm`, `cmd package`, `dumpsys package`, `am`, `getprop` and `id`, with the output formats of the
-//! platform's sources. `stat` and `dd` are the system's own.
+//! A fake phone for the real program `adb`: the device side of adb's protocol on a free loopback port, a real
+//! shell (`sh`), and in this shell the Android commands that Toolway uses: `content`, `pm`, `cmd package`,
+//! `dumpsys package`, `am`, `getprop` and `id`, with the output formats of the platform's sources. `stat` and
+//! `dd` are the system's own.
 //!
-//! It is strict: what a command does not know is an error, a provider is only reached through its authority, and
-//! permissions and exported components are checked as the system does. What a line means is decided by the shell, so
-//! quoting that is wrong shows. It speaks no JSON and reads no manifest: what is installed is said by the test.
+//! It is strict: unknown options are errors, a provider is only reached through its authority, and
+//! permissions and exported components are checked as in Android. The shell parses the command lines, so
+//! wrong quoting is detected. It contains no JSON and reads no manifest: tests define the installed apps.
 
 #![allow(
     clippy::unwrap_used,
@@ -37,7 +37,7 @@ use parking_lot::Mutex;
 
 use fake_android::FakeAndroid;
 
-/// A phone. It is unplugged when it is dropped.
+/// A fake phone. It is unplugged when it is dropped.
 #[derive(Debug)]
 pub struct FakePhone {
     address: SocketAddr,
@@ -53,10 +53,10 @@ struct FakePhoneState {
 }
 
 impl FakePhone {
-    /// Switches one on.
+    /// Starts a phone.
     ///
     /// # Panics
-    /// Where the system has no port or no folder for it.
+    /// If the system has no port or folder for it.
     #[must_use]
     pub fn start(setup: PhoneSetup) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -86,35 +86,35 @@ impl FakePhone {
         Self { address, inner }
     }
 
-    /// Its serial number, which is also what `adb connect` takes.
+    /// Returns the serial number, which is also the address for `adb connect`.
     #[must_use]
     pub fn serial(&self) -> String {
         self.address.to_string()
     }
 
-    /// Installs an app, in the place of one of the same package.
+    /// Installs an app, replacing one with the same package.
     pub fn install(&self, app: PhoneApp) {
         self.inner.android.install(app);
     }
 
-    /// Takes an app away.
+    /// Uninstalls an app.
     pub fn uninstall(&self, package: &str) {
         self.inner.android.uninstall(package);
     }
 
-    /// The calls that providers have had.
+    /// Returns the calls that providers have received.
     #[must_use]
     pub fn received_calls(&self) -> Vec<ReceivedCall> {
         self.inner.android.received_calls()
     }
 
-    /// The activities that were opened, as `package/class`.
+    /// Returns the opened activities as `package/class`.
     #[must_use]
     pub fn opened_activities(&self) -> Vec<String> {
         self.inner.android.opened_activities()
     }
 
-    /// Pulls the cable: what is under way breaks off.
+    /// Pulls the cable: everything in progress is interrupted.
     pub fn unplug(&self) {
         self.inner.plugged.store(false, Ordering::SeqCst);
         for connection in self.inner.connections.lock().drain(..) {
@@ -122,7 +122,7 @@ impl FakePhone {
         }
     }
 
-    /// Plugs it in again; where it was connected by `adb connect`, it has to be connected again.
+    /// Plugs the cable in again. After `adb connect`, it must be connected again.
     pub fn plug(&self) {
         self.inner.plugged.store(true, Ordering::SeqCst);
     }
@@ -132,7 +132,7 @@ impl Drop for FakePhone {
     fn drop(&mut self) {
         self.inner.closed.store(true, Ordering::SeqCst);
         self.unplug();
-        // Wakes the thread that accepts, so that it sees that it is over.
+        // Wakes the accepting thread, so that it ends.
         let _ = TcpStream::connect(self.address);
     }
 }

@@ -1,4 +1,4 @@
-//! adb's protocol as the device speaks it (`protocol.txt` and `adb.h` of the platform's `packages/modules/adb`):
+//! The device side of adb's protocol (`protocol.txt` and `adb.h` of the platform's `packages/modules/adb`):
 //! version `0x01000001`, `shell,v2,raw:` with its own packets, and `exec:`.
 
 use std::collections::HashMap;
@@ -18,10 +18,10 @@ const OPEN: u32 = 0x4e45_504f;
 const OKAY: u32 = 0x5941_4b4f;
 const WRTE: u32 = 0x4554_5257;
 const CLSE: u32 = 0x4553_4c43;
-/// The version in which checksums are not looked at any more.
+/// The version from which checksums are ignored.
 const VERSION: u32 = 0x0100_0001;
 const MAX_DATA: u32 = 1 << 20;
-/// What one packet to the host carries.
+/// Payload of one packet to the host.
 const PIECE: usize = 32 << 10;
 
 #[derive(Debug)]
@@ -58,12 +58,12 @@ impl AdbMessageWriter {
 
 /// A stream that the host opened.
 struct AdbStream {
-    /// The host has taken a packet, and may be sent another.
+    /// Signals that the host has read a packet and may get another.
     taken: SyncSender<()>,
     killer: CommandKiller,
 }
 
-/// Speaks with one host until it goes.
+/// Serves one host until it disconnects.
 pub(crate) fn serve(mut stream: TcpStream, android: &Arc<FakeAndroid>) {
     let writer = AdbMessageWriter(Arc::new(Mutex::new(stream.try_clone().unwrap())));
     let streams: Arc<Mutex<HashMap<u32, AdbStream>>> = Arc::default();
@@ -72,7 +72,7 @@ pub(crate) fn serve(mut stream: TcpStream, android: &Arc<FakeAndroid>) {
         match message.command {
             CNXN => {
                 assert!(message.data.starts_with(b"host::"), "{:?}", String::from_utf8_lossy(&message.data));
-                // A phone that does not know the host's key asks it to sign something, again and again.
+                // A phone that does not know the host's key repeatedly asks for a signature.
                 let sent = if android.is_authorized() {
                     let banner = format!(
                         "device::ro.product.name=fake;ro.product.model={};ro.product.device=fake;features=shell_v2,cmd",
@@ -87,7 +87,7 @@ pub(crate) fn serve(mut stream: TcpStream, android: &Arc<FakeAndroid>) {
                 }
             }
             AUTH => {
-                // Its key is not among those that the person has allowed; the question is on the screen.
+                // The user has not allowed its key yet; the question is on the screen.
                 if message.first == 2 && writer.send(AUTH, 1, 0, &[8; 20]).is_err() {
                     break;
                 }
@@ -110,7 +110,7 @@ pub(crate) fn serve(mut stream: TcpStream, android: &Arc<FakeAndroid>) {
                 let (writer, streams, android) = (writer.clone(), Arc::clone(&streams), Arc::clone(android));
                 std::thread::spawn(move || {
                     let pipe = ShellPipe { writer, host, local, wait };
-                    // Where the host has gone, nobody reads any more.
+                    // If the host has disconnected, nobody reads any more.
                     let _ = pipe.run(&service, &killer, &android);
                     streams.lock().remove(&local);
                 });
@@ -120,7 +120,7 @@ pub(crate) fn serve(mut stream: TcpStream, android: &Arc<FakeAndroid>) {
                     let _ = stream.taken.try_send(());
                 }
             }
-            // What the host writes is a shell's standard input, which no command here reads.
+            // Standard input of a shell, which no command here reads.
             WRTE => {
                 if writer.send(OKAY, message.second, message.first, &[]).is_err() {
                     break;
@@ -139,18 +139,18 @@ pub(crate) fn serve(mut stream: TcpStream, android: &Arc<FakeAndroid>) {
     }
 }
 
-/// What a stream is for.
+/// Purpose of a stream.
 #[derive(Debug)]
 struct ShellService {
     command: String,
-    /// Whether output, errors and exit code are told apart.
+    /// True if output, errors and exit code are separate.
     is_v2: bool,
 }
 
 impl ShellService {
     fn parse(text: &str) -> Option<Self> {
         let (kind, command) = text.split_once(':')?;
-        // Options stand in any order: `shell,v2,raw`, `shell,v2,TERM=xterm,raw`.
+        // Options in any order: `shell,v2,raw`, `shell,v2,TERM=xterm,raw`.
         let mut words = kind.split(',');
         let is_v2 = match words.next()? {
             "shell" => {
@@ -193,13 +193,13 @@ impl ShellPipe {
         self.writer.send(CLSE, self.local, self.host, &[])
     }
 
-    /// A packet of the shell's own protocol.
+    /// Sends a packet of the shell protocol.
     fn packet(&self, id: u8, bytes: &[u8]) -> io::Result<()> {
         let length = u32::try_from(bytes.len()).unwrap().to_le_bytes();
         self.write(&[&[id], &length[..], bytes].concat())
     }
 
-    /// Each piece is sent once the host has taken the one before.
+    /// Sends each piece after the host has read the previous one.
     fn write(&self, bytes: &[u8]) -> io::Result<()> {
         for piece in bytes.chunks(PIECE) {
             self.writer.send(WRTE, self.local, self.host, piece)?;

@@ -1,5 +1,5 @@
-//! The phone's shell: a real `sh`, in which Android's commands are scripts that hand their arguments, just as the
-//! shell made them out, to [`crate::commands`], and print what comes back.
+//! The phone's shell: a real `sh`, in which Android's commands are scripts that pass their parsed arguments
+//! to [`crate::commands`] and print the result.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -16,8 +16,8 @@ use tempfile::TempDir;
 
 /// Android's commands.
 const COMMANDS: [&str; 7] = ["am", "cmd", "content", "dumpsys", "getprop", "id", "pm"];
-/// A call is a folder with its arguments in it, each ended by a NUL, and two pipes for the answer. Its name goes
-/// to the phone through a third.
+/// A call is a folder with its arguments, each terminated by a NUL, and two pipes for the result. Its name is
+/// sent through a third pipe.
 const SCRIPT: &str = r#"#!/bin/sh
 call=$(mktemp -d "$FAKE_PHONE/call.XXXXXX") || exit 125
 { printf '%s\0' "${0##*/}" "$@"; } >"$call/arguments"
@@ -30,7 +30,7 @@ rm -r "$call"
 exit 0
 "#;
 
-/// Ends a command and all that it started.
+/// Kills a command with all its child processes.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct CommandKiller(Arc<Mutex<CommandKillerState>>);
 
@@ -62,12 +62,12 @@ impl CommandKiller {
     }
 }
 
-/// The folder of the scripts and of the calls.
+/// The folder of scripts and calls.
 #[derive(Debug)]
 pub(crate) struct ScriptFolder(TempDir);
 
 impl ScriptFolder {
-    /// Makes one, and gives each call to `answer`, on a thread of its own.
+    /// Creates the folder, and passes each call to `answer` on a separate thread.
     pub(crate) fn new(answer: impl Fn(&[String]) -> (Vec<u8>, Vec<u8>) + Send + Sync + 'static) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let bin = folder.path().join("bin");
@@ -81,7 +81,7 @@ impl ScriptFolder {
         assert!(Command::new("mkfifo").arg(&calls).status().unwrap().success());
         let answer = Arc::new(answer);
         std::thread::spawn(move || {
-            // Open for writing as well, so that it never ends; the folder's end closes nothing, but nobody writes.
+            // Also opened for writing, so that it never reaches its end.
             let Ok(pipe) = File::options().read(true).write(true).open(&calls) else { return };
             for line in BufReader::new(pipe).lines() {
                 let call = PathBuf::from(line.unwrap());
@@ -104,8 +104,8 @@ fn answer_call(call: &Path, answer: &(impl Fn(&[String]) -> (Vec<u8>, Vec<u8>) +
         .map(|word| String::from_utf8(word[..word.len() - 1].to_vec()).unwrap())
         .collect();
     let (stdout, stderr) = answer(&arguments);
-    // Whoever asked may have been killed: then nobody opens the other end, and this thread stays behind. Opening
-    // for reading and writing waits for nobody, but it would close the pipe before it was read.
+    // If the caller was killed, nobody opens the other end, and this thread stays blocked. Opening for
+    // reading and writing would not block, but would close the pipe before it was read.
     for (name, bytes) in [("err", stderr), ("out", stdout)] {
         if let Ok(mut pipe) = File::options().write(true).open(call.join(name)) {
             let _ = pipe.write_all(&bytes);
@@ -113,7 +113,7 @@ fn answer_call(call: &Path, answer: &(impl Fn(&[String]) -> (Vec<u8>, Vec<u8>) +
     }
 }
 
-/// Runs a line, hands on what it writes (whether it is an error, and the bytes), and gives its exit code.
+/// Runs a command line, passes on its output (with a flag for errors), and returns its exit code.
 pub(crate) fn run(
     line: &str,
     scripts: &ScriptFolder,

@@ -1,1 +1,1 @@
-//! Nothing but its tests: see `tests/genai/tests/same_calls.rs`.
+//! Contains only tests: see `tests/genai/tests/same_calls.rs`.

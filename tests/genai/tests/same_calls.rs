@@ -1,5 +1,5 @@
-//! `genai` and our adapters ask the same fake model servers and read the same answers: texts, thinking, calls with
-//! their arguments, tokens.
+//! Sends the same requests with `genai` and with Toolway's adapters to the same fake model servers, and
+//! compares the results: texts, thinking, calls with arguments, tokens.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use toolway_models::{
 const MODEL: &str = "fake-model";
 const APIS: [Api; 5] = Api::ALL;
 
-/// What was read of an answer.
+/// Result of an answer.
 #[derive(Debug, Default, PartialEq)]
 struct Read {
     text: String,
@@ -30,7 +30,7 @@ struct Read {
     cached: Option<u64>,
 }
 
-/// In the strict form, which Responses takes it to have: genai does not say.
+/// In the strict form, which is the default of Responses: genai does not send it.
 fn lamp() -> Value {
     json!({
         "type": "object",
@@ -58,10 +58,11 @@ async fn genai_reads(fakes: &FakeModels, api: Api) -> Read {
     let options = ChatOptions::default()
         .with_capture_usage(true)
         .with_capture_content(true)
-        // Through Responses it would ask for thinking, which a model that does not think refuses.
+        // For Responses it would request thinking, which other models refuse.
         .with_capture_reasoning_content(kind != AdapterKind::OpenAIResp)
         .with_capture_tool_calls(true);
-    // Its HTTP client wants one, though nothing here is encrypted; that it stands already is no fault.
+    // Its HTTP client requires a provider, although nothing here is encrypted. Another test may have
+    // installed it.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let client = Client::new().expect("a client");
     let mut stream =
@@ -79,7 +80,7 @@ async fn genai_reads(fakes: &FakeModels, api: Api) -> Read {
                 let number = |number: Option<i32>| number.and_then(|number| u64::try_from(number).ok());
                 read.input = number(usage.prompt_tokens);
                 read.output = number(usage.completion_tokens);
-                // With some APIs it takes none for not said.
+                // With some APIs, it reports none if the value is missing.
                 read.cached = number(usage.prompt_tokens_details.and_then(|details| details.cached_tokens))
                     .filter(|count| *count > 0);
             }
@@ -134,7 +135,7 @@ async fn we_read(fakes: &FakeModels, api: Api) -> Read {
     read
 }
 
-/// Both read this answer through every API; gives what they read.
+/// Reads this answer with both through every API, and returns the results.
 async fn both_read(answer: &Answer) -> Vec<(Api, Read)> {
     let mut all = Vec::new();
     for api in APIS {

@@ -1,5 +1,5 @@
-//! A device in a process of its own, to be killed. It writes each run of a tool to a file before anything else,
-//! and then says it on standard output.
+//! A device in a separate process, to be killed by tests. It writes each run of a tool to a file first, and
+//! then prints it on standard output.
 //!
 //! `killable-device URL TOKEN RUNS (resume|v1)`
 
@@ -26,7 +26,7 @@ struct RunLogFile(Arc<File>);
 
 impl RunLogFile {
     fn append_run(&self, call_id: &str, n: u64) {
-        // One write, so that a line is there as a whole or not at all.
+        // One write, so that a line is complete or missing.
         (&*self.0).write_all(format!("{call_id} {n}\n").as_bytes()).unwrap();
         println!("{}", json!({"event": "run", "n": n}));
     }
@@ -58,7 +58,7 @@ async fn run_resuming_device(url: &str, token: &str, runs: &RunLogFile) {
     running.wait().await.unwrap();
 }
 
-/// As chat apps of the first version do it: no greeting, no resume.
+/// Like chat apps of the first version: without `connect` and without resume.
 async fn run_version_1_device(url: &str, token: &str, runs: &RunLogFile) {
     let address = url.strip_prefix("http://").unwrap().parse().unwrap();
     let mut socket = socket::open_socket(address, "/ws/device?name=box", token, None).await;

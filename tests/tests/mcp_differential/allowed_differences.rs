@@ -1,23 +1,23 @@
-//! What may differ between a server and the gateway in front of it, each with its reason.
+//! The allowed differences between a server and the gateway in front of it, with the reasons.
 
 use serde_json::{Value, json};
 use toolway_tests::mcp::MODERN_VERSION;
 
-/// Between whom the gateway stands.
+/// The client and the server of a comparison.
 pub(super) struct VersionPair<'a> {
-    /// The client's version.
+    /// Version of the client.
     pub(super) client: &'a str,
-    /// The server's name, which says what it speaks.
+    /// Name of the server, which implies its versions.
     pub(super) upstream: &'a str,
 }
 
 impl VersionPair<'_> {
-    /// What is left of something in the record once what may differ is taken out. What the gateway says instead is
-    /// checked first, so that nothing but that may stand there.
+    /// Removes allowed differences from a recorded value. The gateway's value is checked first, so that
+    /// nothing else is accepted in its place.
     pub(super) fn without_allowed(&self, name: &str, value: &Value, is_gateway: bool) -> Value {
         let mut value = value.clone();
         let is_modern = self.client == MODERN_VERSION;
-        // Who asks chooses where it wants to hear of progress: a number of its own. In the newer era nobody does.
+        // The client chooses the progress token, a number of its own. In the newer era there is none.
         if !is_modern {
             for question in value.get_mut("asked").and_then(Value::as_array_mut).into_iter().flatten() {
                 if let Some(token) = question.pointer_mut("/1/_meta/progressToken") {
@@ -26,26 +26,26 @@ impl VersionPair<'_> {
                 }
             }
         }
-        // The gateway says who gives a tool's result, as 2026-07-28 wants it; the server's library leaves that out. It
-        // is the server's name: the one of its greeting.
+        // The gateway adds the server of a tool's result, as required by 2026-07-28; the server's library
+        // omits it. It is the name in the server's greeting.
         if is_modern && is_gateway && is_call(name) && value["result"].get("error").is_none() {
             let meta = value["result"].as_object_mut().unwrap().remove("_meta");
             let server = &meta.as_ref().unwrap()["io.modelcontextprotocol/serverInfo"];
             assert_eq!(server["name"], "fake-mcp", "{name}: {meta:?}");
         }
-        // What the gateway holds of a server may be older than what that says now: its own lists, and whether the server
-        // is there, are good for so long.
+        // The gateway's information about a server may be older than the server's own: its lists and its
+        // availability are cached for this time.
         if is_modern && matches!(name, "hello" | "tools/list: page") {
             assert_eq!(value["ttlMs"], if is_gateway { 5_000 } else { 0 }, "{name}");
             value["ttlMs"] = Value::Null;
         }
-        // The gateway keeps the list of tools, and pages it itself: a thousand at a time.
+        // The gateway stores the list of tools and has its own pages of a thousand tools.
         if name == "tools/list: page" {
             let next = value.as_object_mut().unwrap().remove("nextCursor");
             assert_eq!(next.is_none(), is_gateway, "{next:?}");
         }
-        // The gateway knows which tools there are, and refuses others in words of its own, which tell nobody whether
-        // there is one that they may not use.
+        // The gateway knows the tools and refuses others with its own message, which does not reveal tools
+        // that the client may not use.
         if name == "tools/call no_such_tool" {
             let words = if is_gateway {
                 "Tool no_such_tool is not available"
@@ -55,8 +55,8 @@ impl VersionPair<'_> {
             assert_eq!(value["result"]["error"]["message"], words);
             value["result"]["error"]["message"] = Value::Null;
         }
-        // A server with a handshake may say its log on the MCP session's own stream, where the answer overtakes it. A
-        // client of the newer era hears of it before its answer or not at all.
+        // A server with a handshake may send its log on the MCP session's own stream, where the response can
+        // overtake it. A client of the newer era gets it before the response or not at all.
         if name == "log" && is_modern && self.upstream == "old" {
             let heard: Vec<&str> =
                 value.as_array().unwrap().iter().map(|it| it["level"].as_str().unwrap()).collect();
@@ -65,10 +65,10 @@ impl VersionPair<'_> {
             assert!(is_gateway || heard.len() == 6, "{heard:?}");
             return Value::Null;
         }
-        // A server with a handshake hears once for all what can be asked, and all clients share its connection. So it
-        // asks where it would have refused its own client; the gateway asks no client that did not say that it can be
-        // asked, and answers that nobody said yes or no, or that this can't be asked. What the server makes of that
-        // answer is its own.
+        // A server with a handshake gets the capabilities once for all clients, which share its connection.
+        // So it asks where it would have refused its own client. The gateway does not ask a client without
+        // the capability, and answers that nobody decided, or that it is not supported. The server's reaction
+        // is its own.
         if let Some(what) = name.strip_prefix("undeclared ").filter(|_| self.upstream == "old") {
             if is_gateway {
                 assert_unasked(what, &value);
@@ -81,7 +81,7 @@ impl VersionPair<'_> {
     }
 }
 
-/// What comes of a server's question that is not asked of anybody.
+/// Asserts the result of a server's question that was not passed to anybody.
 fn assert_unasked(of: &str, value: &Value) {
     if of.ends_with(": bytes of content") {
         return;
@@ -100,7 +100,7 @@ fn assert_unasked(of: &str, value: &Value) {
     assert!(result.contains(said), "{of}: {result}");
 }
 
-/// Whether this is the whole of a call's answer.
+/// Returns true if this is the whole answer of a call.
 fn is_call(name: &str) -> bool {
     let is_call = name.starts_with("tools/call ")
         || name.starts_with("undeclared test_")

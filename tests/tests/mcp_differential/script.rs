@@ -1,4 +1,4 @@
-//! What the client does, and the record that it keeps.
+//! The actions of the client and the record of results.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use toolway_tests::mcp::{McpExchange, McpHttpReply, McpServerAddress, McpTestClient};
 use toolway_tests::{poll_until, with_timeout};
 
-/// What the client was told, by what it did. Texts are bytes that were not looked into.
+/// Results by action. Texts are unparsed bytes.
 pub(super) type ObservedResults = BTreeMap<String, Value>;
 
 /// Tools and arguments.
@@ -52,7 +52,7 @@ fn calls() -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// The lists, and where each has its entries.
+/// The lists, and the field of their entries.
 const LISTS: [(&str, &str); 4] = [
     ("tools/list", "tools"),
     ("prompts/list", "prompts"),
@@ -60,7 +60,7 @@ const LISTS: [(&str, &str); 4] = [
     ("resources/templates/list", "resourceTemplates"),
 ];
 
-/// Requests besides calls and lists.
+/// Requests other than calls and lists.
 fn requests() -> Vec<(&'static str, &'static str, Value)> {
     let completion = |kind: &str, key: &str, name: &str, argument: &str, value: &str| {
         json!({
@@ -108,7 +108,7 @@ fn requests() -> Vec<(&'static str, &'static str, Value)> {
     ]
 }
 
-/// Does everything once.
+/// Runs all actions once.
 pub(super) async fn record_all(place: McpServerAddress, version: &str) -> ObservedResults {
     let mut record = ObservedResults::new();
     let (mut client, hello) = McpTestClient::connect(place.clone(), version).await;
@@ -152,7 +152,7 @@ fn record_exchange(record: &mut ObservedResults, name: &str, exchange: &McpExcha
         "result": exchange.json(),
     });
     record.insert(name.to_owned(), told);
-    // What a server's tool gave is to come through as it is.
+    // The result of a server's tool must be passed through unchanged.
     for what in ["content", "structuredContent"] {
         if let Some(bytes) = json_member(&exchange.raw, what) {
             record.insert(format!("{name}: bytes of {what}"), json!(bytes));
@@ -160,7 +160,7 @@ fn record_exchange(record: &mut ObservedResults, name: &str, exchange: &McpExcha
     }
 }
 
-/// Something in an object, as it was written.
+/// Returns a member of an object, byte for byte.
 fn json_member(object: &str, key: &str) -> Option<String> {
     let parts: BTreeMap<String, Box<RawValue>> = serde_json::from_str(object).ok()?;
     parts.get(key).map(|part| part.get().to_owned())
@@ -177,7 +177,7 @@ async fn record_lists(client: &mut McpTestClient, record: &mut ObservedResults) 
         record.insert(format!("tools/list {name}"), parsed);
     }
     for (method, key) in LISTS {
-        // What a page says beside its entries.
+        // Fields of a page other than its entries.
         let mut page = client.request(method, json!({})).await.json();
         page.as_object_mut().unwrap().remove(key);
         record.insert(format!("{method}: page"), page);
@@ -191,7 +191,7 @@ async fn record_lists(client: &mut McpTestClient, record: &mut ObservedResults) 
     }
 }
 
-/// What the server logs during a call: with the answer, or on the MCP session's own stream.
+/// Records the server's log during a call: with the answer, or on the MCP session's own stream.
 async fn record_logs(
     client: &mut McpTestClient,
     mut stream: Option<McpHttpReply>,
@@ -208,7 +208,7 @@ async fn record_logs(
     stream
 }
 
-/// What a client meets that said of nothing that it can be asked it.
+/// Records the results for a client without capabilities.
 async fn record_undeclared(place: McpServerAddress, version: &str, record: &mut ObservedResults) {
     let (mut client, _) = McpTestClient::connect_as(place, version, json!({})).await;
     for name in ["test_elicitation", "test_sampling", "test_list_roots", "test_missing_capability"] {
@@ -224,7 +224,7 @@ async fn record_undeclared(place: McpServerAddress, version: &str, record: &mut 
     }
 }
 
-/// Notifications of what changes, each waited for, and what can be seen after it.
+/// Records change notifications, and the state after each.
 async fn record_changes(
     client: &mut McpTestClient,
     stream: Option<McpHttpReply>,
@@ -272,7 +272,7 @@ async fn record_changes(
     record.insert("what has come is seen".to_owned(), json!(seen));
     let now = client.request("tools/call", json!({"name": "test_sometimes", "arguments": {}})).await;
     record_exchange(record, "what has come is called", &now);
-    // And back again, for whoever comes next.
+    // Restores the previous state.
     for (tool, method) in [
         ("test_trigger_tool_change", "notifications/tools/list_changed"),
         ("test_trigger_prompt_change", "notifications/prompts/list_changed"),
@@ -301,7 +301,7 @@ async fn wait_for_notification(stream: &mut McpHttpReply, method: &str) -> Value
     with_timeout(method, waiting).await
 }
 
-/// A call that is given up once it runs: its server hears of it.
+/// Records a cancelled call: the server is notified.
 async fn record_cancellation(client: &mut McpTestClient, record: &mut ObservedResults) {
     let counted = async |client: &mut McpTestClient| {
         let called =

@@ -1,4 +1,4 @@
-//! The data folder is out of the file tools' reach, whatever it is called, even where its owner lists a folder that
+//! The data folder is out of reach for the file tools under any name, even if the owner lists a folder that
 //! contains it.
 
 use std::os::unix::fs::symlink;
@@ -11,7 +11,7 @@ use crate::support::{
     call_as_owner, create_client, listed_tools, path_text, toml_string, write_settings, write_sibling_file,
 };
 
-/// What must be neither read nor changed.
+/// Files that must be neither read nor changed.
 const PROTECTED_FILES: &[&str] = &[
     "owner.token",
     "toolway.db",
@@ -33,8 +33,7 @@ struct DataFolderHarness {
 }
 
 impl DataFolderHarness {
-    /// A gateway that lists the folder around its own data, with secrets in it, and with every link that somebody
-    /// could have laid.
+    /// A gateway that lists the folder around its own data, with secrets in it, and with every kind of link.
     async fn new() -> Self {
         let folder = TestFolder::new();
         let around = folder.sibling_path("around");
@@ -68,7 +67,7 @@ impl DataFolderHarness {
         ] {
             symlink(to, link).unwrap();
         }
-        // A second name of a file is no link that could be followed or not.
+        // A hard link is not a link that could be followed.
         std::fs::hard_link(data.join("secrets/key"), around.join("second-name")).unwrap();
         std::fs::hard_link(data.join("owner.token"), shared.join("second-name")).unwrap();
         let somebody = create_client(&gateway, "assistant").await;
@@ -76,7 +75,7 @@ impl DataFolderHarness {
         Self { folder, gateway, chat }
     }
 
-    /// Every way to one of the files that somebody may think of.
+    /// Returns many ways to write the path of one of the files.
     fn paths_to(&self, name: &str) -> Vec<String> {
         let data = self.folder.data_path();
         let data = path_text(&data);
@@ -144,12 +143,12 @@ impl DataFolderHarness {
 
     fn protected_contents(&self) -> Vec<(String, Option<Vec<u8>>)> {
         let data = self.folder.data_path();
-        // The database is the gateway's to change, meanwhile and at any time.
+        // The gateway itself may change the database at any time.
         let still = PROTECTED_FILES.iter().filter(|name| !name.starts_with("toolway.db"));
         still.map(|name| ((*name).to_owned(), std::fs::read(data.join(name)).ok())).collect()
     }
 
-    /// Every name in the data folder but those in the one part that the tools may reach.
+    /// Returns every name in the data folder outside of the part that the tools may access.
     fn data_folder_names(&self) -> Vec<String> {
         fn walk(folder: &std::path::Path, names: &mut Vec<String>) {
             for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
@@ -180,7 +179,7 @@ impl DataFolderHarness {
 async fn no_path_reaches_the_data_folder_e10() {
     let place = DataFolderHarness::new().await;
     let before = (place.protected_contents(), place.data_folder_names());
-    // That it is these that are out of reach, and not everything.
+    // Proves that other files are accessible.
     let harmless = place.chat.call("read_file", json!({"path": "all/harmless.txt"})).await;
     assert_eq!(harmless["result"], "harmless");
     let straight = place.chat.call("read_file", json!({"path": "all/data/owner.token"})).await;
@@ -231,7 +230,7 @@ async fn no_path_reaches_the_data_folder_e10() {
             assert!(!said.contains(name), "{path:?} lists {name}: {said}");
         }
     }
-    // Some of these are harmless names of new files in the tools' own folder; none of them changes anything else.
+    // Some of these are valid names of new files in the tools' own folder; none changes anything else.
     for path in &ways {
         for mode in ["overwrite", "append"] {
             let write = json!({"path": path, "content": "mine now", "mode": mode});
@@ -249,7 +248,7 @@ async fn no_path_reaches_the_data_folder_e10() {
     let fresh: Vec<_> = after.1.iter().filter(|name| !before.1.contains(name)).collect();
     assert!(fresh.is_empty(), "new in the data folder: {fresh:?}");
 
-    // Nor is it reached through what the record shows, and all of it still works.
+    // The call records do not contain it either, and everything still works.
     let calls = place.folder.run(["calls", "export"]).await.expect_success().stdout;
     assert!(!calls.contains(&place.gateway.token) && !calls.contains(SECRET));
     assert!(listed_tools(&place.gateway, &place.gateway.token).await.contains(&"read_file".to_owned()));

@@ -1,4 +1,4 @@
-//! An HTTP server on the loopback interface, for tools that ask one.
+//! An HTTP server on the loopback interface, for HTTP tools.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -14,15 +14,15 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use toolway_tests::with_timeout;
 
-/// A server; it ends with the test.
+/// The server; it ends with the test.
 pub(crate) struct HeldServer {
     address: SocketAddr,
-    /// How many requests wait at `/held`, and whether they are let go.
+    /// Number of requests that wait at `/held`, and true once they are released.
     held: watch::Sender<(usize, bool)>,
 }
 
 impl HeldServer {
-    /// Starts one.
+    /// Starts a server.
     pub(crate) async fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -39,23 +39,23 @@ impl HeldServer {
         Self { address, held }
     }
 
-    /// Host and port, as a setting allows them.
+    /// Returns host and port, as allowed in a setting.
     pub(crate) fn host(&self) -> String {
         self.address.to_string()
     }
 
-    /// An address on it.
+    /// Returns a URL of the server.
     pub(crate) fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.address)
     }
 
-    /// Waits until so many requests wait at `/held`.
+    /// Waits until this number of requests wait at `/held`.
     pub(crate) async fn wait_for_held(&self, count: usize) {
         let mut held = self.held.subscribe();
         with_timeout("requests that wait", held.wait_for(|(now, _)| *now == count)).await.unwrap();
     }
 
-    /// Lets them go.
+    /// Releases the waiting requests.
     pub(crate) fn release_held(&self) {
         self.held.send_modify(|(_, go)| *go = true);
     }

@@ -1,4 +1,4 @@
-//! What the record of calls tells afterwards.
+//! The content of call records.
 
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ fn assert_at_least(call: &Value, field: &str, least: Duration) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_export_tells_who_let_a_call_run_and_how_long_what_took() {
+async fn the_export_has_the_approver_and_the_durations() {
     let (folder, runs) = (TestFolder::new(), RunLog::default());
     write_settings(&folder, "[[approval.rules]]\nmode = \"always\"\nwhen = { tools = [\"box/wait\"] }\n");
     let gateway = folder.serve(&[]).await;
@@ -38,7 +38,7 @@ async fn the_export_tells_who_let_a_call_run_and_how_long_what_took() {
     let helping = async {
         let open = wait_for_questions(&folder, 1).await;
         let asked = Instant::now();
-        // A whole process comes between the question and its answer.
+        // A whole process runs between the question and its answer.
         folder.run(["approvals", "list"]).await.expect_success();
         waited = asked.elapsed();
         answer_question(&folder, &open[0], &["--grant"]).await;
@@ -78,14 +78,14 @@ async fn the_export_tells_who_let_a_call_run_and_how_long_what_took() {
     assert_eq!(second.get("approved_by"), None, "nobody was asked");
     assert_eq!(millis(second, "user_wait_ms").to_bits(), 0.0_f64.to_bits());
 
-    // The same as a table, in which nothing is a formula.
+    // The same as CSV, without formulas.
     let table =
         folder.run(["calls", "export", "--format", "csv", "--newest-first"]).await.expect_success().stdout;
     let rows: Vec<&str> = table.lines().map(str::trim_end).collect();
     let head: Vec<&str> = rows[0].split(',').collect();
     let place =
         |name: &str| head.iter().position(|it| *it == name).unwrap_or_else(|| panic!("{name}: {table}"));
-    // Up to the arguments no cell of these calls has a comma in it, but for the message.
+    // No cell before the arguments of these calls contains a comma, except for the message.
     assert!(rows[1].starts_with(mine["call_id"].as_str().unwrap()), "{table}");
     let cells: Vec<&str> = rows[2].split(',').collect();
     assert_eq!(cells[place("call_id")], asked["call_id"].as_str().unwrap());
@@ -93,7 +93,7 @@ async fn the_export_tells_who_let_a_call_run_and_how_long_what_took() {
     assert_eq!(cells[place("user_wait_ms")].parse::<f64>().unwrap(), millis(first, "user_wait_ms"));
     assert!(!table.contains(",=1+1"), "{table}");
 
-    // And only those that are asked for.
+    // Only the requested ones.
     let of = async |flags: &[&str]| {
         folder.run([&["calls", "export"], flags].concat()).await.expect_success().stdout.lines().count()
     };

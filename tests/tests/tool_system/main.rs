@@ -1,5 +1,5 @@
-//! The tool system with the real program and nothing else: a data folder with settings, `toolway serve`, and what
-//! its owner, its clients and its devices do through the command line, REST and WebSocket.
+//! Tests the tool system with the real program: a data folder with settings, `toolway serve`, and the actions
+//! of its owner, clients and devices through the command line, REST and WebSocket.
 
 #![cfg(unix)]
 #![allow(

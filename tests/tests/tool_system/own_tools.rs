@@ -1,4 +1,4 @@
-//! Tools of the owner's own, defined while the gateway runs.
+//! The owner's own tools, defined while the gateway runs.
 
 use serde_json::json;
 use toolway_tests::caller::ChatCaller;
@@ -21,7 +21,7 @@ async fn a_tool_is_callable_as_soon_as_it_is_defined() {
     assert_eq!(chat.call("own__hello", json!({"who": "you"})).await["code"], "tool_not_available");
     let hello = write_sibling_file(&folder, "hello.toml", HELLO_DEFINITION);
     folder.run(["tools", "add", path_text(&hello)]).await.expect_success();
-    // An argument stays one argument, whatever is in it.
+    // An argument stays one argument, regardless of its content.
     let greeted = chat.call("own__hello", json!({"who": "$(id); rm -rf / #"})).await;
     assert_eq!(greeted["result"]["stdout"], "hello $(id); rm -rf / #\n", "{greeted}");
     let refused = chat.call("own__hello", json!({})).await;
@@ -47,7 +47,7 @@ async fn a_tool_is_callable_as_soon_as_it_is_defined() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_bad_definition_is_refused_with_its_line_and_the_others_stand() {
+async fn an_invalid_definition_is_refused_and_the_others_are_active() {
     let folder = TestFolder::new();
     let mut gateway = folder.serve(&[]).await;
     folder
@@ -89,7 +89,7 @@ async fn a_bad_definition_is_refused_with_its_line_and_the_others_stand() {
         );
         assert_eq!(listed_tools(&gateway, &gateway.token).await.len(), 7, "{text_of_it}");
     }
-    // Put there by hand, a bad one does not keep the others from standing.
+    // An invalid file that was added by hand does not affect the others.
     let by_hand = folder.data_path().join("tools/by-hand.toml");
     std::fs::write(&by_hand, "\n[[tool]]\nname = \"Nope\"\n").unwrap();
     let more = folder.data_path().join("tools/more.toml");

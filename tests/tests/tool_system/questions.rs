@@ -1,4 +1,4 @@
-//! Questions to the owner, from other processes than the gateway's and the caller's; and the answers that are kept.
+//! Questions to the owner in other processes than the gateway's and the caller's, and stored answers.
 
 use serde_json::{Value, json};
 use toolway_tests::process::TestFolder;
@@ -21,7 +21,7 @@ fn is_written(folder: &TestFolder, name: &str) -> bool {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_question_is_answered_from_another_process_while_somebody_watches() {
+async fn a_question_is_answered_from_another_process() {
     let folder = TestFolder::new();
     write_settings(&folder, WRITE_APPROVAL_RULE);
     let gateway = folder.serve(&[]).await;
@@ -44,14 +44,14 @@ async fn a_question_is_answered_from_another_process_while_somebody_watches() {
     assert!(is_written(&folder, "granted"));
     assert_eq!(call_record(&gateway, &gateway.token, &granted).await["approved_by"], "owner");
 
-    // A no ends the call, and it does not run.
+    // A refusal ends the call without running it.
     let asking = start_cli_call(&folder, "write_file", &note_args("denied"));
     answer_question(&folder, &wait_for_questions(&folder, 1).await[0], &["--deny"]).await;
     let denied = wait_for_outcome(asking).await;
     assert_eq!((&denied["error_type"], &denied["code"]), (&json!("permission_denied"), &json!("denied")));
     assert_eq!(denied["dispatched"], false);
     assert!(!is_written(&folder, "denied"));
-    // What needs no approval does not wait for it.
+    // Tools without approval do not wait.
     assert_eq!(
         call_as_owner(&gateway, "read_file", json!({"path": "granted.txt"})).await["result"],
         "granted"
@@ -74,7 +74,7 @@ async fn several_questions_are_open_at_the_same_time_e1() {
     let answering = async {
         let open = wait_for_questions(&folder, 3).await;
         let of = |name: &str| open.iter().find(|it| it["arguments"] == note_args(name)).unwrap();
-        // Not in the order in which they were asked, and one not at all until the others are done.
+        // In another order than they were asked, and one only after the others have ended.
         answer_question(&folder, of("third"), &["--grant"]).await;
         answer_question(&folder, of("first"), &["--deny"]).await;
         let left = wait_for_questions(&folder, 1).await;
@@ -97,7 +97,7 @@ async fn a_grant_allows_later_calls_until_it_is_revoked_e8() {
     let other = create_client(&gateway, "other").await;
     let write =
         async |token: &str, name: &str| call_tool(&gateway, token, "write_file", note_args(name)).await;
-    // With nobody there it ends at once, and says how to grant it.
+    // Without a watcher it fails at once with a hint.
     let refused = write(&somebody.token, "early").await;
     assert_eq!(
         (&refused["error_type"], &refused["code"]),
@@ -164,7 +164,7 @@ async fn a_permission_question_names_the_permission_and_a_denial_explains_itself
         assert_eq!((&refused["error_type"], &refused["code"]), (&json!("permission_denied"), &json!(code)));
         assert!(refused["message"].as_str().unwrap().contains(said), "{refused}");
     }
-    // From then on without a question, until it is taken back.
+    // From then on without a question, until it is revoked.
     let kept = call_as_owner(&gateway, "write_file", note_args("a")).await;
     assert_eq!(kept["code"], "denied_always");
     assert!(kept["hint"].as_str().unwrap().contains("toolway grants revoke"), "{kept}");

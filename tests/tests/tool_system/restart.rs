@@ -1,4 +1,4 @@
-//! What was decided outlives the gateway, and a call that it took with it is closed once.
+//! Decisions survive a crash of the gateway, and an interrupted call is closed once.
 
 use serde_json::{Value, json};
 use toolway_tests::process::{GatewayProcess, TestFolder};
@@ -19,7 +19,7 @@ async fn calls_after_restart(gateway: &GatewayProcess) -> Vec<Value> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn after_kill_9_all_that_was_decided_is_still_there() {
+async fn decisions_survive_a_crash() {
     let folder = TestFolder::new();
     write_settings(&folder, WRITE_APPROVAL_RULE);
     let gateway = folder.serve(&[]).await;
@@ -39,7 +39,7 @@ async fn after_kill_9_all_that_was_decided_is_still_there() {
     let device = start_lamp(&gateway, "Switches everything").await;
     poll_until("a flag", async || (tool_flags(&folder).await == ["changed"]).then_some(())).await;
     let watching = start_approvals_watch(&folder).await;
-    // This one waits for a person when the gateway dies, and is on disk by then.
+    // This call waits for a person when the gateway crashes, and is on disk by then.
     let waiting = start_cli_call(&folder, "write_file", &json!({"path": "never.txt", "content": "x"}));
     let call_id = wait_for_questions(&folder, 1).await[0]["call_id"].as_str().unwrap().to_owned();
     poll_until("its record", async || {
@@ -81,7 +81,7 @@ async fn after_kill_9_all_that_was_decided_is_still_there() {
     assert!(diff.contains("Switches the lamp") && diff.contains("Switches everything"), "{diff}");
     assert!(!folder.data_path().join("files/shared/never.txt").exists());
 
-    // Once more, and it is not closed a second time; and what is taken back is gone for good.
+    // After another restart it is not closed a second time, and revoked grants stay revoked.
     let grants = folder.run_json(&["grants", "list"]).await;
     folder.run(["grants", "revoke", grants["grants"][0]["id"].as_str().unwrap()]).await.expect_success();
     gateway.kill().await;

@@ -1,4 +1,4 @@
-//! Rules and hooks: what is denied looks as if it were not there, and the owner's programs have a say in every call.
+//! Rules and hooks: denied tools look as if they did not exist, and the owner's programs check every call.
 
 use serde_json::{Value, json};
 use toolway_tests::caller::ChatCaller;
@@ -12,7 +12,7 @@ use crate::support::{
     write_settings, write_sibling_file,
 };
 
-/// The same outcome for another name, without what is of this call alone.
+/// Returns the same outcome for another name, without fields of this call only.
 fn normalize_outcome(outcome: &Value, name: &str) -> Value {
     let mut outcome = outcome.clone();
     let fields = outcome.as_object_mut().unwrap();
@@ -79,7 +79,7 @@ async fn a_denied_tool_is_neither_listed_nor_callable() {
         "for others it is there"
     );
 
-    // Its owner learns why.
+    // The owner sees the reason.
     let why = folder.run_json(&["policy", "test", "--principal", "script", "http_request"]).await;
     assert_eq!((&why["decision"]["effect"], &why["decision"]["rule"]), (&json!("deny"), &json!("hands off")));
     let shown =
@@ -88,7 +88,7 @@ async fn a_denied_tool_is_neither_listed_nor_callable() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn rules_made_from_the_command_line_count_from_the_next_call_on() {
+async fn rules_from_the_command_line_apply_to_the_next_call() {
     let folder = TestFolder::new();
     let gateway = folder.serve(&[]).await;
     let somebody = create_client(&gateway, "script").await;
@@ -112,7 +112,7 @@ async fn rules_made_from_the_command_line_count_from_the_next_call_on() {
     assert_eq!(call_tool(&gateway, &other.token, "get_current_time", json!({})).await["status"], "success");
     folder.run(["policy", "remove", "no-clock"]).await.expect_success();
     assert_eq!(time().await["status"], "success");
-    // A limit is told as such, and is that principal's alone, whichever connection it calls from.
+    // An exceeded limit is reported as such, and belongs to the principal, across connections.
     let limit =
         ["policy", "add", "slow", "--effect", "allow", "--tool", "builtin/*", "--calls-per-minute", "3"];
     folder.run(limit).await.expect_success();
@@ -132,7 +132,7 @@ async fn rules_made_from_the_command_line_count_from_the_next_call_on() {
     assert_eq!(call_tool(&gateway, &other.token, "get_current_time", json!({})).await["status"], "success");
 }
 
-/// A hook in the shell: it stops, changes and replaces.
+/// A shell hook that stops, changes and replaces.
 const HOOK_SCRIPT: &str = r#"#!/bin/sh
 read -r question
 case "$question" in
@@ -149,7 +149,7 @@ esac
 "#;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_hook_in_the_shell_stops_changes_and_replaces() {
+async fn a_shell_hook_stops_changes_and_replaces() {
     let (folder, runs) = (TestFolder::new(), RunLog::default());
     let script = write_sibling_file(&folder, "hook.sh", HOOK_SCRIPT);
     let hook = |name: &str, args: &str, rest: &str| {
@@ -201,10 +201,10 @@ async fn a_hook_in_the_shell_stops_changes_and_replaces() {
 
     let replaced = call_tool(&gateway, &somebody.token, "get_current_time", json!({})).await;
     assert_eq!((&replaced["status"], &replaced["result"]), (&json!("success"), &json!("tea time")));
-    // One that fails stops calls, where it is said so.
+    // A failing hook stops calls, if configured.
     assert_eq!(write("broken").await["code"], "hook_cancelled");
     assert_eq!(call_tool(&gateway, &somebody.token, "list_files", json!({})).await["code"], "hook_cancelled");
-    // Calls of devices' tools pass them like all others.
+    // Calls of device tools pass the hooks like all others.
     assert_eq!(call_tool(&gateway, &somebody.token, "box__echo", json!({"n": 1})).await["status"], "success");
     let stopped = call_tool(&gateway, &somebody.token, "box__echo", json!({"n": 2, "forbidden": true})).await;
     assert_eq!(stopped["code"], "hook_cancelled", "{stopped}");

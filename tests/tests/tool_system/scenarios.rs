@@ -1,5 +1,5 @@
-//! What a model is asked for, as the calls that it makes for it: the time, a file, a web page, chains of calls,
-//! and very many at once.
+//! Typical requests to a model, as the calls that it makes: the time, a file, a web page, chains of calls,
+//! and very many parallel calls.
 
 use futures_util::future::join_all;
 use jiff::Timestamp;
@@ -17,7 +17,7 @@ use crate::support::{
     write_settings, write_sibling_file,
 };
 
-/// What the file system's clock says, which is no clock of the gateway's.
+/// Returns the time of the file system's clock, which is independent of the gateway's.
 fn file_system_seconds(folder: &TestFolder) -> i64 {
     let modified = std::fs::metadata(write_sibling_file(folder, "now", "now")).unwrap().modified().unwrap();
     Timestamp::try_from(modified).unwrap().as_second()
@@ -25,7 +25,7 @@ fn file_system_seconds(folder: &TestFolder) -> i64 {
 
 /// "What time is it?"
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_time_is_told() {
+async fn the_time_is_returned() {
     let folder = TestFolder::new();
     let gateway = folder.serve(&[]).await;
     let somebody = create_client(&gateway, "assistant").await;
@@ -80,7 +80,7 @@ async fn notes_are_written_and_read() {
     let chat = ChatCaller::connect(gateway.address(), &somebody.token).await;
     let more = json!({"path": "documents/notes.txt", "content": "Brötchen\n", "mode": "append"});
     assert_eq!(chat.call("write_file", more).await["result"]["bytes_written"], 10);
-    // By its name, by the address that its owner knows, and through every door.
+    // By its name, by its absolute path, and through every entry point.
     for path in ["documents/notes.txt", path_text(&notes)] {
         let args = json!({"path": path});
         let shown = folder.run(["tools", "call", "read_file", &args.to_string()]).await.expect_success();
@@ -95,7 +95,7 @@ async fn notes_are_written_and_read() {
             );
         }
     }
-    // What no folder is named for goes into the gateway's own.
+    // A path without a configured folder goes into the gateway's own folder.
     chat.call("write_file", json!({"path": "trips/rome.txt", "content": "Spring"})).await;
     assert_eq!(
         std::fs::read_to_string(folder.data_path().join("files/shared/trips/rome.txt")).unwrap(),
@@ -142,16 +142,16 @@ async fn a_price_is_fetched() {
     assert_eq!((&failed["error_type"], &failed["code"]), (&json!("execution_error"), &json!("http_status")));
     let said = failed["message"].as_str().unwrap();
     assert!(said.contains("503") && said.contains("this is 503"), "{failed}");
-    // Nothing else of this computer is reached, least of all the gateway itself.
+    // Nothing else on this computer is accessible, in particular not the gateway itself.
     let inside =
         call_as_owner(&gateway, "http_request", json!({"url": format!("{}/health", gateway.url())})).await;
     assert_eq!((&inside["error_type"], &inside["code"]), (&json!("permission_denied"), &json!("denied")));
     assert_eq!(inside["dispatched"], false);
 }
 
-/// "Do this, then that with what came of it": 25 rounds, over tools of the gateway and of a device.
+/// "Do this, then that with the result": 25 rounds with tools of the gateway and of a device.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn twenty_five_calls_each_go_on_from_the_last() {
+async fn a_chain_of_twenty_five_calls_works() {
     const ROUNDS: usize = 25;
     let folder = TestFolder::new();
     let gateway = folder.serve(&[]).await;
@@ -188,9 +188,9 @@ async fn twenty_five_calls_each_go_on_from_the_last() {
     assert_eq!(ids(list["calls"].as_array().unwrap()), ids(&made), "each is recorded once, the newest first");
 }
 
-/// Very many calls at once, from several connections to a device and to a server: nobody else waits for them.
+/// Very many parallel calls from several connections to a device and to a server do not delay others.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn two_hundred_calls_in_flight_hold_nobody_up() {
+async fn two_hundred_calls_in_flight_do_not_delay_others() {
     const CONNECTIONS: u64 = 4;
     const EACH: u64 = 25;
     let (folder, server, runs) = (TestFolder::new(), HeldServer::start().await, RunLog::default());

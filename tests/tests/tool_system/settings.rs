@@ -11,14 +11,14 @@ use crate::support::{
     write_sibling_file,
 };
 
-/// How long `find_tools` may take.
+/// Returns the timeout of `find_tools`.
 async fn find_tools_timeout(gateway: &GatewayProcess) -> u64 {
     let shown = rest::get_json(gateway.address(), &gateway.token, "/api/tools/find_tools").await;
     shown["timeout_ms"].as_u64().unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_edited_file_counts_without_a_restart_and_only_if_all_of_it_is_right() {
+async fn a_valid_edited_file_applies_without_a_restart() {
     let (folder, server) = (TestFolder::new(), HeldServer::start().await);
     let letter = write_sibling_file(&folder, "letters/ada.txt", "Dear Ada");
     write_settings(&folder, "");
@@ -32,7 +32,7 @@ async fn an_edited_file_counts_without_a_restart_and_only_if_all_of_it_is_right(
     assert_eq!(chat.call("http_request", ask.clone()).await["code"], "denied");
     assert_eq!(chat.call("read_file", read.clone()).await["code"], "file_not_found");
 
-    // Everything that can count at once, in one go.
+    // All settings that apply at once, together.
     let rich = format!(
         "[[policy.rules]]\nname = \"no lists\"\neffect = \"deny\"\nwhen = {{ tools = [\"*/list_files\"] }}\n\
          [[approval.rules]]\nmode = \"always\"\nwhen = {{ tools = [\"*/write_file\"] }}\n\
@@ -46,7 +46,7 @@ async fn an_edited_file_counts_without_a_restart_and_only_if_all_of_it_is_right(
         toml_string(&server.host()),
     );
     write_settings(&folder, &rich);
-    // The time limits are what is set last.
+    // Timeouts are applied last.
     poll_until("other settings", async || (find_tools_timeout(&gateway).await == 1500).then_some(())).await;
     assert!(!listed_tools(&gateway, &somebody.token).await.contains(&"list_files".to_owned()));
     assert_eq!(chat.call("list_files", json!({})).await["code"], "tool_not_available");
@@ -56,7 +56,7 @@ async fn an_edited_file_counts_without_a_restart_and_only_if_all_of_it_is_right(
     assert_eq!(chat.call("http_request", ask.clone()).await["result"]["status"], 200);
     assert_eq!(time().await, "late");
 
-    // A file that is wrong is told, with its line, and changes nothing, whatever else stands in it.
+    // An invalid file is reported with its line and changes nothing.
     write_settings(&folder, "[[policy.rules]]\neffect = \"deny\"\n[approval]\ndefault = \"sometimes\"\n");
     gateway.program.wait_for_stderr("invalid setting, which prevents the next start").await;
     let wrong = folder.run(["config", "check"]).await;
@@ -68,7 +68,7 @@ async fn an_edited_file_counts_without_a_restart_and_only_if_all_of_it_is_right(
         assert_eq!(listed_tools(gateway, &somebody.token).await.len(), 5);
     };
     still(&gateway).await;
-    // So is one that reads well and can't be used.
+    // So is a file that is well-formed but unusable.
     write_settings(
         &folder,
         "[[hooks]]\nname = \"gone\"\nkind = \"command\"\nprogram = \"/no/such/program\"\non_failure = \"open\"\n",

@@ -15,7 +15,7 @@ pub(crate) struct ChatBenchClient {
     socket: BenchSocket,
 }
 
-/// What of a frame a client must know.
+/// The fields of a frame that a client needs.
 #[derive(Debug, Deserialize)]
 struct ChatFrame {
     #[serde(rename = "type")]
@@ -30,19 +30,19 @@ struct ChatFrame {
     status: Option<String>,
 }
 
-/// What happened in a turn.
+/// An event of a turn.
 #[derive(Debug)]
 pub(crate) enum ChatTurnEvent {
     /// More text.
     Chunk(String),
-    /// A tool ended without success.
+    /// A tool failed.
     ToolFailed(String),
-    /// The turn is over.
+    /// The turn has ended.
     Done,
 }
 
 impl ChatBenchClient {
-    /// Opens a session of its own.
+    /// Opens a new session.
     pub(crate) async fn open(gateway: &BenchGateway) -> Result<Self> {
         let socket = socket::open(&gateway.authority, "/ws/chat", Some(&gateway.owner_token)).await?;
         let mut client = Self { socket };
@@ -53,13 +53,13 @@ impl ChatBenchClient {
         }
     }
 
-    /// Says something; what follows is the turn.
+    /// Sends a message; the turn follows.
     pub(crate) async fn send_message(&mut self, text: &str) -> Result<()> {
         let message = json!({"type": "message", "content": text}).to_string();
         self.socket.send(Message::text(message)).await.context("sending a message")
     }
 
-    /// Waits for what happens next in the turn.
+    /// Waits for the next event of the turn.
     pub(crate) async fn next_event(&mut self) -> Result<ChatTurnEvent> {
         loop {
             let frame = self.next_frame().await?;

@@ -1,5 +1,5 @@
-//! Many sessions at once, each with an answer that comes token by token. Each token says when it was written, so that
-//! the client that reads it knows how long it took.
+//! Many parallel sessions whose answers arrive token by token. Each token contains its creation time, so that
+//! the client knows its latency.
 
 use std::time::Duration;
 
@@ -15,17 +15,17 @@ use crate::gateway::GatewayLaunchOptions;
 use crate::procfs::{CpuTime, ProcessMemory};
 use crate::stats::{LatencySamples, LatencySummary};
 
-/// How many sessions.
+/// Number of sessions.
 pub(crate) const SESSIONS: usize = 200;
-/// How many tokens a second each is sent.
+/// Tokens per second of each session.
 pub(crate) const TOKENS_PER_S: f64 = 20.0;
 
 const OPEN_CONCURRENCY: usize = 16;
-/// From the first session's message to when all of them chat.
+/// Time from the first session's message until all of them run.
 const RAMP: Duration = Duration::from_secs(1);
 const FINISH_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// What was seen.
+/// Results of the measurement.
 pub(crate) struct ConcurrentChatResult {
     pub(crate) seconds: f64,
     pub(crate) cpu_cores: f64,
@@ -35,7 +35,7 @@ pub(crate) struct ConcurrentChatResult {
     pub(crate) errors: Vec<String>,
 }
 
-/// Lets all sessions chat for so many seconds.
+/// Runs all sessions for `seconds`.
 pub(crate) async fn measure(settings: &GatewayLaunchOptions, seconds: f64) -> Result<ConcurrentChatResult> {
     // Each session has a socket, and one to the model.
     let stage = ChatTestbed::start(settings, 2 * SESSIONS).await?;
@@ -50,7 +50,7 @@ pub(crate) async fn measure(settings: &GatewayLaunchOptions, seconds: f64) -> Re
     let mut sessions = JoinSet::new();
     let started = Instant::now();
     for (number, client) in clients.into_iter().enumerate() {
-        // Their tokens are spread over the time, as those of people who know nothing of each other are.
+        // Their tokens are spread over time, like those of independent users.
         let offset = RAMP.mul_f64(number as f64 / SESSIONS as f64);
         sessions.spawn(time_tokens(client, started + offset, epoch, count));
     }
@@ -84,7 +84,7 @@ pub(crate) async fn measure(settings: &GatewayLaunchOptions, seconds: f64) -> Re
     })
 }
 
-/// One session's turn: how long each token took.
+/// Runs one session's turn and records the latency of each token.
 async fn time_tokens(
     mut client: ChatBenchClient,
     start: Instant,
@@ -109,7 +109,7 @@ async fn time_tokens(
     }
 }
 
-/// Takes whole tokens out of a text; says how many there were.
+/// Removes whole tokens from a text. Returns their number.
 fn take_tokens(text: &mut String, mut token: impl FnMut(Duration)) -> usize {
     let mut count = 0;
     while let Some((first, more)) = text.split_once('>') {

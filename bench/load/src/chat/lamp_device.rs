@@ -1,4 +1,4 @@
-//! The device whose tools the agent uses: answers at once, and notes when it was asked and when it had answered.
+//! The device with the agent's tools: answers at once, and records the times of requests and answers.
 
 use std::sync::Arc;
 
@@ -16,17 +16,17 @@ use crate::gateway::BenchGateway;
 use crate::socket::BenchSocket;
 use crate::tool_specs::{APP_TOOLS, app_frame};
 
-/// When a call was asked for and answered.
+/// Times of a call's request and answer.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ToolCallTiming {
     pub(crate) requested_at: Instant,
     pub(crate) answered_at: Instant,
 }
 
-/// The device. It leaves when this is dropped.
+/// The device. It disconnects when dropped.
 #[derive(Debug)]
 pub(crate) struct LampDevice {
-    /// The full names of its tools.
+    /// Full names of its tools.
     pub(crate) tools: Vec<String>,
     timings: Arc<Mutex<Vec<ToolCallTiming>>>,
     serve_task: AbortHandle,
@@ -39,7 +39,7 @@ impl Drop for LampDevice {
 }
 
 impl LampDevice {
-    /// Joins the gateway.
+    /// Connects to the gateway.
     pub(crate) async fn join(gateway: &BenchGateway) -> Result<Self> {
         let token = gateway.create_device_tokens(1).await?.pop().unwrap_or_default();
         let identity = BenchDeviceIdentity { token, id: "lamp".to_owned() };
@@ -50,13 +50,13 @@ impl LampDevice {
         Ok(Self { tools, timings: held, serve_task: serving })
     }
 
-    /// The calls since this was last asked.
+    /// Returns the calls since the last call of this function.
     pub(crate) fn take_timings(&self) -> Vec<ToolCallTiming> {
         std::mem::take(&mut self.timings.lock())
     }
 }
 
-/// What of a request it must know.
+/// The fields of a request that the device needs.
 #[derive(Deserialize)]
 struct LampRequestFrame<'a> {
     #[serde(rename = "type")]
@@ -65,7 +65,7 @@ struct LampRequestFrame<'a> {
     id: &'a str,
 }
 
-/// A connection that breaks ends it; the turns then say that their calls failed.
+/// A broken connection ends it; the turns then report failed calls.
 async fn serve(mut socket: BenchSocket, held: Arc<Mutex<Vec<ToolCallTiming>>>) {
     while let Some(Ok(frame)) = socket.next().await {
         let asked = Instant::now();

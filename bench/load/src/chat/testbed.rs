@@ -15,7 +15,7 @@ pub(crate) struct ChatTestbed {
 }
 
 impl ChatTestbed {
-    /// Starts both. `connections` is how many the gateway is to hold.
+    /// Starts both. `connections` is the number of connections that the gateway must hold.
     pub(crate) async fn start(settings: &GatewayLaunchOptions, connections: usize) -> Result<Self> {
         let model = FakeModels::start().await;
         model.offer(FakeModel::defaults());
@@ -25,7 +25,7 @@ impl ChatTestbed {
     }
 }
 
-/// A data folder that knows the model. No titles are made, which would be requests of their own.
+/// Creates a data folder with the model. Titles are disabled, because each would be an additional request.
 fn data_folder_with_model(model: &FakeModels) -> Result<TempDir> {
     let folder = create_data_folder()?;
     let data = folder.path().join("data");

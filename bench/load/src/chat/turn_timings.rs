@@ -1,5 +1,5 @@
-//! Turns one after the other, each in a session of its own: first with a single call, then of three rounds with two
-//! calls each.
+//! Sequential turns, each in its own session: first with a single call, then of three rounds with two calls
+//! each.
 
 use std::time::Duration;
 
@@ -18,10 +18,10 @@ const TURN_LIMIT: Duration = Duration::from_secs(20);
 const ROUNDS: usize = 3;
 const CALLS: usize = 2;
 
-/// When the last byte of an answer had been handed over.
+/// Marks the time when the last byte of an answer was sent.
 const MARK: &str = "said";
 
-/// What the turns took.
+/// Durations of the turns.
 pub(crate) struct TurnTimings {
     pub(crate) call_to_frame: LatencySummary,
     pub(crate) gateway_time: LatencySummary,
@@ -29,7 +29,7 @@ pub(crate) struct TurnTimings {
     pub(crate) errors: Vec<String>,
 }
 
-/// Times so many turns of each kind.
+/// Measures `count` turns of each kind.
 pub(crate) async fn measure(settings: &GatewayLaunchOptions, count: usize) -> Result<TurnTimings> {
     let stage = ChatTestbed::start(settings, 8).await?;
     let lamp = LampDevice::join(&stage.gateway).await?;
@@ -73,7 +73,7 @@ pub(crate) async fn measure(settings: &GatewayLaunchOptions, count: usize) -> Re
     })
 }
 
-/// What the model answers: as many rounds and calls as the person's message says, then a text.
+/// Returns the answer of the model: the rounds and calls that the person's message requests, then a text.
 fn scripted_answer(said: &ParsedRequest, tools: &[String]) -> ScriptedResponse {
     let (rounds, calls) = said.last_user_text().split_once(" × ").unwrap_or_default();
     let [rounds, calls] = [rounds, calls].map(|number| number.parse().unwrap_or(0));
@@ -89,12 +89,12 @@ fn scripted_answer(said: &ParsedRequest, tools: &[String]) -> ScriptedResponse {
     answer.then(ResponseStep::Mark(MARK.to_owned()))
 }
 
-/// One turn, as it was seen from outside the gateway.
+/// One turn as seen from outside of the gateway.
 struct TurnTrace {
     duration: Duration,
-    /// When each request had come to the model.
+    /// Arrival of each request at the model.
     requested_at: Vec<Instant>,
-    /// When each of its answers had been handed over.
+    /// Time when each answer was sent.
     sent_at: Vec<Instant>,
     tool_calls: Vec<ToolCallTiming>,
 }
@@ -131,7 +131,7 @@ async fn time_turn(
 }
 
 impl TurnTrace {
-    /// How long the model and the device held it: neither runs while the other does.
+    /// Returns the time spent in the model and the device, which never run at the same time.
     fn external_time(&self) -> Duration {
         let model = self
             .requested_at

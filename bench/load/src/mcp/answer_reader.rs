@@ -1,29 +1,29 @@
-//! HTTP/1.1 answers, taken apart as they come in, with a length or in chunks. Nothing of them is looked at but what a
-//! caller must know, so that the generator takes little of the time that it measures.
+//! Parses HTTP/1.1 responses as they arrive, with a length or in chunks. Reads only what a caller needs, so
+//! that the load generator takes little of the measured time.
 
 use memchr::memmem;
 
-/// Most bytes of an answer's head.
+/// Maximum size of a response head, in bytes.
 const HEAD_LIMIT: usize = 16 << 10;
 
-/// One answer.
+/// One response.
 #[derive(Debug, Default)]
 pub(crate) struct HttpAnswer {
-    /// Its status.
+    /// Status code.
     pub(crate) status: u16,
-    /// The MCP session that it names.
+    /// MCP session id.
     pub(crate) session: Option<String>,
-    /// What has come of its body, chunks put together.
+    /// Body so far, without chunk headers.
     pub(crate) body: Vec<u8>,
 }
 
 impl HttpAnswer {
-    /// Whether its body has these bytes in it.
+    /// Returns true if the body contains these bytes.
     pub(crate) fn body_contains(&self, bytes: &[u8]) -> bool {
         memmem::find(&self.body, bytes).is_some()
     }
 
-    /// Its status and the first of its body, for messages.
+    /// Returns the status and the start of the body, for messages.
     pub(crate) fn summary(&self) -> String {
         let first = self.body.get(..self.body.len().min(300)).unwrap_or_default();
         format!("{} {}", self.status, String::from_utf8_lossy(first).replace(['\r', '\n'], " ").trim())
@@ -34,7 +34,7 @@ impl HttpAnswer {
 enum HttpReadState {
     #[default]
     Head,
-    /// So many bytes are missing.
+    /// Number of missing bytes.
     Body(usize),
     ChunkSize,
     Chunk(usize),
@@ -43,10 +43,10 @@ enum HttpReadState {
     Complete,
 }
 
-/// An answer while it is read.
+/// A response that is being read.
 #[derive(Debug, Default)]
 pub(crate) struct HttpAnswerReader {
-    /// Bytes as they came; those before `at` have been looked at.
+    /// Received bytes; those before `at` have been parsed.
     pub(crate) buffer: Vec<u8>,
     position: usize,
     state: HttpReadState,
@@ -54,17 +54,17 @@ pub(crate) struct HttpAnswerReader {
 }
 
 impl HttpAnswerReader {
-    /// Whether the head of the answer has been read.
+    /// Returns true if the head has been read.
     pub(crate) fn has_head(&self) -> bool {
         !matches!(self.state, HttpReadState::Head)
     }
 
-    /// What has been read of the answer so far.
+    /// Returns the response so far.
     pub(crate) fn answer(&self) -> &HttpAnswer {
         &self.answer
     }
 
-    /// Begins with the next answer.
+    /// Starts with the next response.
     pub(crate) fn start_next(&mut self) {
         self.buffer.drain(..self.position);
         (self.position, self.state) = (0, HttpReadState::Head);
@@ -72,10 +72,10 @@ impl HttpAnswerReader {
         self.answer.session = None;
     }
 
-    /// Looks at what has come; says whether the answer is whole.
+    /// Parses the received bytes. Returns true if the response is complete.
     ///
     /// # Errors
-    /// What is not understood here.
+    /// A description of the unsupported part.
     pub(crate) fn advance(&mut self) -> Result<bool, &'static str> {
         loop {
             let rest = self.buffer.get(self.position..).unwrap_or_default();
@@ -131,12 +131,12 @@ impl HttpAnswerReader {
     }
 }
 
-/// The first line, where its end has come.
+/// Returns the first line if it is complete.
 fn first_line(rest: &[u8]) -> Option<&[u8]> {
     rest.get(..memmem::find(rest, b"\r\n")?)
 }
 
-/// Reads status and headers; says how the body comes.
+/// Parses status and headers. Returns how the body is delimited.
 fn parse_head(head: &[u8], answer: &mut HttpAnswer) -> Result<HttpReadState, &'static str> {
     let head = std::str::from_utf8(head).map_err(|_| "a head that is no text")?;
     let mut lines = head.split("\r\n");

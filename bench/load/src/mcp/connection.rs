@@ -1,4 +1,4 @@
-//! One connection to an MCP endpoint, kept for all requests: HTTP/1.1, no delay, bytes that were made beforehand.
+//! A persistent connection to an MCP endpoint: HTTP/1.1, no delay, prepared requests.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use tokio::net::TcpStream;
 use super::answer_reader::{HttpAnswer, HttpAnswerReader};
 use crate::error::{ErrorContext, Result, unexpected, with_timeout};
 
-/// What is read at once.
+/// Number of bytes per read.
 const READ_SIZE: usize = 16 << 10;
 const LIMIT: Duration = Duration::from_secs(20);
 
@@ -31,7 +31,7 @@ impl HttpConnection {
         .await
     }
 
-    /// Makes a request and reads the whole answer. Who calls bounds the wait.
+    /// Sends a request and reads the whole response. The caller limits the waiting time.
     pub(crate) async fn request(&mut self, request: &[u8]) -> Result<&HttpAnswer> {
         self.send(request).await?;
         while !self.is_complete()? {
@@ -40,12 +40,12 @@ impl HttpConnection {
         Ok(self.reading.answer())
     }
 
-    /// The same within [`LIMIT`].
+    /// Sends a request and reads the response with a timeout.
     pub(crate) async fn request_with_timeout(&mut self, request: &[u8]) -> Result<&HttpAnswer> {
         with_timeout(LIMIT, "waiting for an MCP answer", self.request(request)).await
     }
 
-    /// Makes a request whose answer is a stream; gives its head, and whatever had come with it.
+    /// Sends a request whose response is a stream. Returns its head and the received part.
     pub(crate) async fn open_stream(&mut self, request: &[u8]) -> Result<&HttpAnswer> {
         with_timeout(LIMIT, "waiting for an MCP stream", async {
             self.send(request).await?;
@@ -63,7 +63,7 @@ impl HttpConnection {
         self.stream.write_all(request).await.context("sending an MCP request")
     }
 
-    /// Whether the answer is whole.
+    /// Returns true if the response is complete.
     fn is_complete(&mut self) -> Result<bool> {
         match self.reading.advance() {
             Ok(is_whole) => Ok(is_whole),

@@ -1,4 +1,4 @@
-//! The `mcp-proxy` of crates.io in front of the bare server, where its executable is given.
+//! The `mcp-proxy` of crates.io in front of the bare server, if its executable is given.
 
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::Path;
@@ -14,7 +14,7 @@ use crate::gateway::create_data_folder;
 use crate::http::request;
 use crate::process::{ChildProcess, ChildProgram};
 
-/// What it calls the server behind it; its tools' names begin with this and a slash.
+/// Name of the server in the proxy; its tools' names start with this and a slash.
 pub(crate) const BACKEND: &str = "rmcp";
 const READY_LIMIT: Duration = Duration::from_secs(20);
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
@@ -28,13 +28,13 @@ pub(crate) struct ReferenceProxyProcess {
 }
 
 impl ReferenceProxyProcess {
-    /// Starts the executable at `path` in front of `server`, with nothing switched on that it leaves off.
+    /// Starts the executable at `path` in front of `server`, with its default options.
     pub(crate) async fn start(path: &Path, server: &BareServerProcess) -> Result<Self> {
         if !path.is_file() {
             return unexpected(format!("there is no mcp-proxy at {}", path.display()));
         }
         let folder = create_data_folder()?;
-        // It takes no port 0, so one is looked for that is free now.
+        // It does not support port 0, so a free port is searched.
         let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|listener| listener.local_addr());
         let port = port.context("finding a free port for mcp-proxy")?.port();
         let config = format!(
@@ -66,17 +66,17 @@ impl ReferenceProxyProcess {
         }
     }
 
-    /// Where it speaks MCP.
+    /// Returns its MCP endpoint.
     pub(crate) fn endpoint(&self) -> McpEndpoint {
         McpEndpoint { authority: self.authority.clone(), path: "/".to_owned(), token: None }
     }
 
-    /// Its process id.
+    /// Returns the process id.
     pub(crate) fn pid(&self) -> u32 {
         self.process.pid()
     }
 
-    /// Ends it.
+    /// Kills the process.
     pub(crate) async fn kill(self) -> Result<()> {
         self.process.kill().await
     }

@@ -1,4 +1,4 @@
-//! What came of the comparison, for people and for programs.
+//! Results of the MCP comparison, for people and for programs.
 
 use std::fmt::Write as _;
 
@@ -10,7 +10,7 @@ use super::target_measurement::McpTargetReport;
 use crate::figure::{FigureGoal, FigureRow, FigureUnit, format_rows};
 use crate::output::BenchReport;
 
-/// Who was measured.
+/// The measured targets.
 #[derive(Debug, Serialize)]
 pub(crate) struct McpComparison {
     /// `tools/call` under load.
@@ -22,8 +22,8 @@ pub(crate) struct McpComparison {
     pub(crate) sessions: McpSessionsReport,
 }
 
-/// What came of it. Ratios are of calls a second; each is the median of the rounds' ratios, with the lowest and the
-/// highest of them beside it.
+/// Results. Ratios are of calls per second; each is the median of the rounds' ratios, with the minimum and
+/// the maximum.
 #[derive(Debug, Serialize)]
 pub(crate) struct McpReport {
     #[serde(flatten)]
@@ -32,9 +32,9 @@ pub(crate) struct McpReport {
     /// Absent without a proxy.
     pub(crate) gateway_to_proxy: Option<[f64; 3]>,
     pub(crate) device_to_direct: [f64; 3],
-    /// What the gateway adds to the middle call with one in flight, in microseconds.
+    /// Additional median latency through the gateway with one call in flight, in microseconds.
     pub(crate) added_p50_us: [f64; 3],
-    /// The processor's load average as the measuring ended, of the last minute; what measures is in it.
+    /// Load average of the last minute at the end; it includes the measurement.
     pub(crate) load_average: f64,
     pub(crate) rounds: usize,
     /// Runtime workers of gateway and bare server.
@@ -43,7 +43,7 @@ pub(crate) struct McpReport {
 }
 
 impl McpReport {
-    /// Compares.
+    /// Creates the report.
     pub(crate) fn new(compared: McpComparison, rounds: usize, workers: usize) -> Self {
         let mut report = Self {
             gateway_to_direct: throughput_ratio_between(&compared.many, "gateway", "direct")
@@ -140,7 +140,7 @@ fn added_latency_of(sides: &[McpTargetReport]) -> Option<[f64; 3]> {
     Some(find_target(sides, "gateway")?.added_latency(find_target(sides, "direct")?))
 }
 
-/// Zero where the system does not say.
+/// Returns zero if the system does not report it.
 fn load_average() -> f64 {
     let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
     text.split_whitespace().next().and_then(|first| first.parse().ok()).unwrap_or(0.0)
@@ -201,7 +201,7 @@ impl BenchReport for McpReport {
                 let _ = writeln!(text, "{what}, {}: error, {count} ×: {kind}", side.name);
             }
         }
-        // The rows once more, with their goals.
+        // The rows again, with their goals.
         text + &format_rows(&self.rows, "beside")
     }
 

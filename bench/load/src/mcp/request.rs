@@ -1,24 +1,24 @@
-//! Requests of both eras, made ready but for their ids.
+//! Prepared requests of both protocol eras, without ids.
 
 use memchr::memmem;
 use serde_json::{Value, json};
 
-/// The first id; all ids have as many digits.
+/// First id; all ids have the same number of digits.
 const FIRST_ID: u64 = 1_000_000_000;
 
-/// Which of the protocol's eras a client speaks.
+/// Protocol era of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 pub(crate) enum ProtocolEra {
-    /// Each request by itself.
+    /// Independent requests.
     #[serde(rename = "2026-07-28")]
     Modern,
-    /// With `initialize` and an MCP session.
+    /// Requests in an MCP session after `initialize`.
     #[serde(rename = "2025-11-25")]
     Legacy,
 }
 
 impl ProtocolEra {
-    /// The version of the protocol.
+    /// Returns the protocol version.
     pub(crate) fn version(self) -> &'static str {
         match self {
             Self::Modern => "2026-07-28",
@@ -27,7 +27,7 @@ impl ProtocolEra {
     }
 }
 
-/// Where MCP is spoken.
+/// An MCP endpoint.
 #[derive(Debug, Clone)]
 pub(crate) struct McpEndpoint {
     /// `host:port`.
@@ -37,26 +37,26 @@ pub(crate) struct McpEndpoint {
     pub(crate) token: Option<String>,
 }
 
-/// Where it is and what is spoken there.
+/// Creates requests for an endpoint.
 #[derive(Debug, Clone)]
 pub(crate) struct McpRequestBuilder {
     pub(crate) endpoint: McpEndpoint,
     pub(crate) era: ProtocolEra,
-    /// The MCP session, where the era has such.
+    /// MCP session, if the era has sessions.
     pub(crate) session: Option<String>,
 }
 
-/// A request.
+/// A prepared request.
 #[derive(Debug, Clone)]
 pub(crate) struct PreparedMcpRequest {
     bytes: Vec<u8>,
-    /// Where its id stands, where it has one.
+    /// Offset of its id, if it has one.
     id_offset: Option<usize>,
     next_id: u64,
 }
 
 impl PreparedMcpRequest {
-    /// The bytes with the next id, and how an answer names that id.
+    /// Returns the bytes with the next id, and the form of this id in the response.
     pub(crate) fn next_request(&mut self) -> (&[u8], String) {
         let id = (FIRST_ID + self.next_id).to_string();
         self.next_id += 1;
@@ -69,18 +69,18 @@ impl PreparedMcpRequest {
 }
 
 impl McpRequestBuilder {
-    /// A call of a tool that is given a text.
+    /// Creates a call of a tool with a text.
     pub(crate) fn call_tool(&self, tool: &str, text: &str) -> PreparedMcpRequest {
         let params = json!({"name": tool, "arguments": {"text": text}});
         self.request("tools/call", Some(tool), params)
     }
 
-    /// The first page of the list of tools.
+    /// Creates a request for the first page of tools.
     pub(crate) fn list_tools(&self) -> PreparedMcpRequest {
         self.request("tools/list", None, json!({}))
     }
 
-    /// What a session begins with.
+    /// Creates the `initialize` request.
     pub(crate) fn initialize(&self) -> PreparedMcpRequest {
         let params = json!({
             "protocolVersion": self.era.version(), "capabilities": {}, "clientInfo": client_info(),
@@ -88,14 +88,14 @@ impl McpRequestBuilder {
         self.request("initialize", None, params)
     }
 
-    /// What the client says after that.
+    /// Creates the `initialized` notification.
     pub(crate) fn initialized(&self) -> PreparedMcpRequest {
         let body = json!({"jsonrpc": "2.0", "method": "notifications/initialized"}).to_string();
         let head = self.head("POST", &format!("Content-Length: {}\r\n", body.len()));
         PreparedMcpRequest { bytes: format!("{head}{body}").into_bytes(), id_offset: None, next_id: 0 }
     }
 
-    /// What opens the stream on which the server speaks first.
+    /// Creates the request that opens the server's event stream.
     pub(crate) fn open_stream(&self) -> Vec<u8> {
         self.head("GET", "").into_bytes()
     }

@@ -1,6 +1,6 @@
-//! The bare MCP server: `rmcp` as it comes, with no delay on its sockets, and tools that give back what they are given.
-//! It stands behind the gateway, and it is what the gateway is compared with. A process of its own, so that its memory
-//! and its CPU time are its own.
+//! The bare MCP server: plain `rmcp` with no delay on its sockets, and tools that return their argument. It
+//! runs behind the gateway and is compared with it. A separate process, so that its memory and CPU time can
+//! be measured.
 
 use std::net::Ipv4Addr;
 use std::sync::Arc;
@@ -27,10 +27,10 @@ use crate::load::default_workers;
 use crate::output::print_line;
 use crate::process::{ChildProcess, ChildProgram};
 
-/// Where it speaks MCP.
+/// Path of the MCP endpoint.
 const PATH: &str = "/mcp";
 
-/// How many workers the bare server is given: as many as the gateway.
+/// Returns the number of workers of the bare server: that of the gateway.
 pub(crate) fn worker_count(settings: &GatewayLaunchOptions) -> usize {
     settings.workers.unwrap_or_else(default_workers)
 }
@@ -44,7 +44,7 @@ pub(crate) struct BareServerProcess {
 }
 
 impl BareServerProcess {
-    /// Starts one with so many tools, for so many connections.
+    /// Starts a server with this number of tools and connections.
     pub(crate) async fn start(plan: &McpPlan, tools: usize, connections: usize) -> Result<Self> {
         let folder = create_data_folder()?;
         let (workers, tools) = (worker_count(&plan.gateway).to_string(), tools.to_string());
@@ -59,28 +59,28 @@ impl BareServerProcess {
         Ok(Self { authority, process, _folder: folder })
     }
 
-    /// Where it speaks MCP.
+    /// Returns its MCP endpoint.
     pub(crate) fn endpoint(&self) -> McpEndpoint {
         McpEndpoint { authority: self.authority.clone(), path: PATH.to_owned(), token: None }
     }
 
-    /// The same as an address.
+    /// Returns its URL.
     pub(crate) fn url(&self) -> String {
         format!("http://{}{PATH}", self.authority)
     }
 
-    /// Its process id.
+    /// Returns the process id.
     pub(crate) fn pid(&self) -> u32 {
         self.process.pid()
     }
 
-    /// Ends it.
+    /// Kills the process.
     pub(crate) async fn kill(self) -> Result<()> {
         self.process.kill().await
     }
 }
 
-/// The name of the tool with this number.
+/// Returns the name of the tool with this number.
 pub(crate) fn tool_name(number: usize) -> String {
     format!("echo_{number:04}")
 }
@@ -94,7 +94,7 @@ pub(crate) fn serve_process(workers: usize, tools: usize) -> Result<()> {
         let what = "serving MCP";
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.context(what)?;
         let authority = listener.local_addr().context(what)?;
-        // A socket that can't be set up so is still served; the figures would show it.
+        // A socket without this option still works; the figures would show it.
         let listener = listener.tap_io(|stream| drop(stream.set_nodelay(true)));
         let serving = axum::serve(listener, router(tools));
         let mut input = crate::input_lines::input_lines();
@@ -114,7 +114,7 @@ fn router(tools: usize) -> Router {
     Router::new().route_service(PATH, service)
 }
 
-/// A tool as programs describe theirs.
+/// Creates a tool with a typical description.
 fn tool(number: usize) -> Tool {
     let schema = json!({
         "type": "object",

@@ -1,10 +1,10 @@
-//! Begins an MCP session.
+//! Starts an MCP session.
 
 use super::connection::HttpConnection;
 use super::request::{McpRequestBuilder, ProtocolEra};
 use crate::error::{Result, unexpected};
 
-/// The line as requests are made on it: with an MCP session of its own where the era has such.
+/// Returns a request builder with its own MCP session, if the era has sessions.
 pub(crate) async fn begin_session(
     wire: &mut HttpConnection,
     line: &McpRequestBuilder,

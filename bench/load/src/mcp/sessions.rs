@@ -1,4 +1,4 @@
-//! MCP sessions: beginning one, and what a thousand that do nothing cost in memory, in the gateway and in a bare server.
+//! MCP sessions: starting them, and the memory of a thousand idle ones, in the gateway and in a bare server.
 
 use serde::Serialize;
 
@@ -13,26 +13,26 @@ use crate::gateway::BenchGateway;
 use crate::procfs::{ProcessMemory, open_file_limit};
 use crate::stats::{ratio, rounded};
 
-/// How many there are before memory is looked at, so that what grows later is what sessions cost.
+/// Number of sessions before memory is read, so that later growth is the cost of sessions.
 const WARM_UP_SESSIONS: usize = 20;
-/// Calls of each of those.
+/// Number of calls of each of those.
 const WARM_UP_CALLS: usize = 50;
 /// The slug of the server behind the gateway.
 const SLUG: &str = "tools";
-/// Open files of the harness besides the sessions' streams.
+/// Open files of the harness other than the sessions' streams.
 const OTHER_FILES: usize = 200;
 
-/// What came of it.
+/// Results of the measurement.
 #[derive(Debug, Serialize)]
 pub(crate) struct McpSessionsReport {
-    /// How many, each with its stream open.
+    /// Number of sessions, each with an open stream.
     pub(crate) sessions: usize,
     pub(crate) gateway_growth_bytes: u64,
     pub(crate) direct_growth_bytes: u64,
     pub(crate) gateway_bytes_per_session: f64,
     pub(crate) direct_bytes_per_session: f64,
     pub(crate) ratio: f64,
-    /// False where memory still moved when it was read.
+    /// False if memory still changed when it was read.
     pub(crate) rss_settled: bool,
 }
 
@@ -41,7 +41,7 @@ pub(crate) struct McpSessionsReport {
 struct OpenStreams(Vec<HttpConnection>);
 
 impl OpenStreams {
-    /// Opens `count` more.
+    /// Opens `count` more sessions.
     async fn open_more(&mut self, count: usize, line: &McpRequestBuilder) -> Result<()> {
         let mut wire = HttpConnection::open(&line.endpoint.authority).await?;
         for _ in 0..count {
@@ -71,7 +71,7 @@ impl OpenStreams {
     }
 }
 
-/// Holds `count` sessions at each, and measures what they cost.
+/// Holds `count` sessions at each target, and measures their cost.
 pub(crate) async fn measure(plan: &McpPlan, count: usize) -> Result<McpSessionsReport> {
     let files = u64::try_from(2 * count + OTHER_FILES).unwrap_or(u64::MAX);
     if files > open_file_limit() {

@@ -1,4 +1,4 @@
-//! One of those that are measured: its callers, and what their requests came to in each round.
+//! One measured target: its callers, and the results of each round.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::error::{Result, unexpected};
 use crate::procfs::CpuTime;
 use crate::stats::{LatencySamples, median, ratio, rounded};
 
-/// How long an answer is waited for when a round is over.
+/// Timeout for answers after the end of a round.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A caller with one request in flight.
@@ -22,7 +22,7 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 struct McpCaller {
     wire: HttpConnection,
     request: PreparedMcpRequest,
-    /// What a right answer has in it.
+    /// Bytes that a correct answer contains.
     expected: Vec<u8>,
     is_lost: bool,
 }
@@ -57,14 +57,14 @@ impl McpCaller {
     }
 }
 
-/// What is asked, and what a right answer has in it.
+/// A request, and the bytes that a correct answer contains.
 #[derive(Debug, Clone)]
 pub(crate) struct ExpectedExchange {
     pub(crate) request: PreparedMcpRequest,
     pub(crate) expected: String,
 }
 
-/// One of those that are measured.
+/// One measured target.
 #[derive(Debug)]
 pub(crate) struct McpTargetMeasurement {
     name: &'static str,
@@ -77,14 +77,15 @@ pub(crate) struct McpTargetMeasurement {
     rounds: Vec<McpRoundMetrics>,
 }
 
-/// One round of one side.
+/// Results of one round.
 #[derive(Debug, Clone, Copy)]
 struct McpRoundMetrics {
     calls_per_s: f64,
     p50_us: f64,
 }
 
-/// What one side came to. Rates and medians are medians over the rounds; the other percentiles are of all samples.
+/// Results of one target. Rates and medians are medians over the rounds; other percentiles are of all
+/// samples.
 #[derive(Debug, Serialize)]
 pub(crate) struct McpTargetReport {
     pub(crate) name: &'static str,
@@ -97,7 +98,7 @@ pub(crate) struct McpTargetReport {
     pub(crate) p90_us: f64,
     pub(crate) p99_us: f64,
     pub(crate) max_us: f64,
-    /// Of the process that is called; what stands behind it is not counted.
+    /// CPU time of the called process only, without the processes behind it.
     pub(crate) cpu_us_per_call: f64,
     pub(crate) error_kinds: BTreeMap<String, u64>,
     #[serde(skip)]
@@ -105,20 +106,21 @@ pub(crate) struct McpTargetReport {
 }
 
 impl McpTargetReport {
-    /// Whether all went well.
+    /// Returns true if there were no errors.
     pub(crate) fn is_valid(&self) -> bool {
         self.calls > 0 && self.errors == 0
     }
 
-    /// Calls a second against another side's: the median of the rounds' ratios, the lowest, the highest.
+    /// Returns the ratio of calls per second to another target: the median of the rounds' ratios, the
+    /// minimum, the maximum.
     pub(crate) fn throughput_ratio(&self, other: &Self) -> [f64; 3] {
         spread(
             self.rounds.iter().zip(&other.rounds).map(|(own, its)| ratio(own.calls_per_s, its.calls_per_s)),
         )
     }
 
-    /// How much longer the middle request takes than at another side, in microseconds: the median of the rounds, the
-    /// least, the most.
+    /// Returns the additional median latency compared with another target, in microseconds: the median of the
+    /// rounds, the minimum, the maximum.
     pub(crate) fn added_latency(&self, other: &Self) -> [f64; 3] {
         spread(self.rounds.iter().zip(&other.rounds).map(|(own, its)| own.p50_us - its.p50_us))
     }
@@ -132,7 +134,8 @@ fn spread(values: impl Iterator<Item = f64>) -> [f64; 3] {
 }
 
 impl McpTargetMeasurement {
-    /// `in_flight` callers that ask what `asked` makes of a line; with an MCP session each, where the era has such.
+    /// Opens `in_flight` callers that send the request of `asked`; with an MCP session each, if the era has
+    /// sessions.
     pub(crate) async fn open(
         name: &'static str,
         pid: u32,
@@ -211,7 +214,8 @@ impl McpTargetMeasurement {
     }
 }
 
-/// Measures sides in turns: so many rounds in which each has its time, every second round in reverse order.
+/// Measures targets in turns: in each round, each target has its slice; every second round is in reverse
+/// order.
 pub(crate) async fn measure_in_rounds(
     mut sides: Vec<McpTargetMeasurement>,
     rounds: usize,

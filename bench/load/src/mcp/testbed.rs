@@ -1,5 +1,5 @@
-//! Who is on stage: bare servers with one tool and with a thousand, a gateway in front of both that has a device too,
-//! and perhaps a proxy.
+//! The targets: bare servers with one tool and with a thousand, a gateway in front of both with a device, and
+//! optionally a proxy.
 
 use std::time::Duration;
 
@@ -17,33 +17,33 @@ use crate::connections::{DeviceTasks, join_devices};
 use crate::error::{ErrorContext, Result, unexpected};
 use crate::gateway::{BenchGateway, create_data_folder};
 
-/// How many tools make a long list.
+/// Number of tools in the long list.
 pub(crate) const MANY_TOOLS: usize = 1000;
 /// Slugs of the bare servers.
 const ONE_SLUG: &str = "one";
 const MANY_SLUG: &str = "many";
-/// How long the gateway may take until a server's tools are there.
+/// Maximum time until the gateway has a server's tools.
 const READY_LIMIT: Duration = Duration::from_secs(30);
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// All of them.
+/// All targets.
 pub(crate) struct McpTestbed {
     pub(crate) one: BareServerProcess,
     pub(crate) many: BareServerProcess,
     pub(crate) gateway: BenchGateway,
     pub(crate) proxy: Option<ReferenceProxyProcess>,
-    /// A client's token.
+    /// Token of a client.
     token: String,
-    /// The device's tools, under its slug.
+    /// Slug of the device.
     device: String,
     device_tool: String,
-    /// Which era the proxy speaks to its clients.
+    /// Protocol era between the proxy and its clients.
     proxy_era: ProtocolEra,
-    // The device ends with this.
+    // The device ends when this is dropped.
     _devices: DeviceTasks,
 }
 
-/// A data folder with these MCP servers, and room for `sessions` MCP sessions of one client.
+/// Creates a data folder with these MCP servers, and capacity for `sessions` MCP sessions of one client.
 pub(crate) fn data_folder_with_servers(
     servers: &[(&str, &BareServerProcess)],
     sessions: usize,
@@ -54,13 +54,13 @@ pub(crate) fn data_folder_with_servers(
     let defined =
         servers.iter().map(|(slug, server)| format!("[servers.{slug}]\nurl = \"{}\"\n", server.url()));
     std::fs::write(data.join("mcp.toml"), defined.collect::<String>()).context("writing mcp.toml")?;
-    // One client may have half of all.
+    // One client may have half of all sessions.
     let settings = format!("[mcp]\nsessions = {}\n", 2 * sessions);
     std::fs::write(data.join("toolway.toml"), settings).context("writing toolway.toml")?;
     Ok(folder)
 }
 
-/// An endpoint of the gateway that shows one source.
+/// Returns an endpoint of the gateway with the tools of one source.
 pub(crate) fn source_endpoint(gateway: &BenchGateway, slug: &str, token: &str) -> McpEndpoint {
     McpEndpoint {
         authority: gateway.authority.clone(),
@@ -70,7 +70,7 @@ pub(crate) fn source_endpoint(gateway: &BenchGateway, slug: &str, token: &str) -
 }
 
 impl McpTestbed {
-    /// Starts all, and waits until each can be called.
+    /// Starts all targets, and waits until each can be called.
     pub(crate) async fn start(plan: &McpPlan) -> Result<Self> {
         let one = BareServerProcess::start(plan, 1, 100).await?;
         let many = BareServerProcess::start(plan, MANY_TOOLS, 100).await?;
@@ -107,12 +107,12 @@ impl McpTestbed {
         Ok(stage)
     }
 
-    /// The bare server with one tool.
+    /// Requests to the bare server with one tool.
     pub(crate) fn direct_one_tool(&self, era: ProtocolEra) -> McpRequestBuilder {
         McpRequestBuilder { endpoint: self.one.endpoint(), era, session: None }
     }
 
-    /// The same through the gateway.
+    /// Requests through the gateway to the server with one tool.
     pub(crate) fn gateway_one_tool(&self, era: ProtocolEra) -> McpRequestBuilder {
         McpRequestBuilder {
             endpoint: source_endpoint(&self.gateway, ONE_SLUG, &self.token),
@@ -121,7 +121,7 @@ impl McpTestbed {
         }
     }
 
-    /// The same through the proxy.
+    /// Requests through the proxy to the server with one tool.
     pub(crate) fn proxy_one_tool(&self) -> Option<McpRequestBuilder> {
         Some(McpRequestBuilder {
             endpoint: self.proxy.as_ref()?.endpoint(),
@@ -130,12 +130,12 @@ impl McpTestbed {
         })
     }
 
-    /// The bare server with a thousand tools.
+    /// Requests to the bare server with a thousand tools.
     pub(crate) fn direct_many_tools(&self, era: ProtocolEra) -> McpRequestBuilder {
         McpRequestBuilder { endpoint: self.many.endpoint(), era, session: None }
     }
 
-    /// The same through the gateway.
+    /// Requests through the gateway to the server with a thousand tools.
     pub(crate) fn gateway_many_tools(&self, era: ProtocolEra) -> McpRequestBuilder {
         McpRequestBuilder {
             endpoint: source_endpoint(&self.gateway, MANY_SLUG, &self.token),
@@ -144,7 +144,7 @@ impl McpTestbed {
         }
     }
 
-    /// The device.
+    /// Requests through the gateway to the device.
     pub(crate) fn gateway_device(&self) -> McpRequestBuilder {
         McpRequestBuilder {
             endpoint: source_endpoint(&self.gateway, &self.device, &self.token),
@@ -153,12 +153,12 @@ impl McpTestbed {
         }
     }
 
-    /// A call of the device's tool.
+    /// Creates a call of the device's tool.
     pub(crate) fn device_tool_call(&self, line: &McpRequestBuilder) -> ExpectedExchange {
         expect_echo(line, &self.device_tool)
     }
 
-    /// Ends all.
+    /// Kills all processes.
     pub(crate) async fn kill(self) -> Result<()> {
         if let Some(proxy) = self.proxy {
             proxy.kill().await?;
@@ -169,17 +169,17 @@ impl McpTestbed {
     }
 }
 
-/// A call of a bare server's first tool.
+/// Creates a call of a bare server's first tool.
 pub(crate) fn tool_call(line: &McpRequestBuilder) -> ExpectedExchange {
     expect_echo(line, &tool_name(0))
 }
 
-/// The same under the name that the proxy gives it.
+/// Creates a call of the same tool by its name in the proxy.
 pub(crate) fn proxied_tool_call(line: &McpRequestBuilder) -> ExpectedExchange {
     expect_echo(line, &format!("{BACKEND}/{}", tool_name(0)))
 }
 
-/// The list of a thousand tools, which has the last one in it.
+/// Creates a request for the list of a thousand tools, which must contain the last one.
 pub(crate) fn tool_list(line: &McpRequestBuilder) -> ExpectedExchange {
     ExpectedExchange { request: line.list_tools(), expected: format!("\"{}\"", tool_name(MANY_TOOLS - 1)) }
 }
@@ -189,7 +189,7 @@ fn expect_echo(line: &McpRequestBuilder, tool: &str) -> ExpectedExchange {
     ExpectedExchange { request: line.call_tool(tool, &text), expected: format!("\"{text}\"") }
 }
 
-/// Waits until a request is answered rightly.
+/// Waits until a request has the expected answer.
 pub(crate) async fn wait_until_ready(line: &McpRequestBuilder, asked: &ExpectedExchange) -> Result<()> {
     let end = Instant::now() + READY_LIMIT;
     loop {
@@ -210,7 +210,7 @@ pub(crate) async fn wait_until_ready(line: &McpRequestBuilder, asked: &ExpectedE
     }
 }
 
-/// The newer era where the proxy answers in it, else the older one.
+/// Returns the newer era if the proxy supports it, otherwise the older one.
 async fn detect_proxy_era(line: &McpRequestBuilder) -> Result<ProtocolEra> {
     let asked = proxied_tool_call(line);
     let mut wire = HttpConnection::open(&line.endpoint.authority).await?;

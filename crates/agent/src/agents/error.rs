@@ -1,16 +1,16 @@
-//! Why something about an agent was refused.
+//! Errors about agents.
 
 use std::path::PathBuf;
 
 use toolway_store::StoreError;
 
-/// There is no agent of this name.
+/// The agent does not exist.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("there is no agent {name:?}")]
 pub struct NoSuchAgent {
-    /// The name.
+    /// The requested name.
     pub name: String,
-    /// Names that there are and that are close to it.
+    /// Similar names that exist.
     pub close: Vec<String>,
 }
 
@@ -24,29 +24,29 @@ pub struct AgentProblem {
     pub problem: String,
 }
 
-/// Why an agent was not changed.
+/// Reason why an agent was not changed.
 #[derive(Debug, thiserror::Error)]
 pub enum AgentError {
-    /// The definition can't stand; everything that is wrong with it.
+    /// The definition is invalid; has all its problems.
     #[error("the agent is invalid: {}", join_problems(.0))]
     Invalid(Vec<AgentProblem>),
-    /// It stands in a file, and is changed there.
+    /// The agent is in a file and can be changed only there.
     #[error("the agent {name:?} is defined in {}, line {line}; change it there", path.display())]
     InFile {
-        /// Its name.
+        /// Name of the agent.
         name: String,
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The line in it, from 1.
+        /// Line in the file, from 1.
         line: usize,
     },
-    /// `default` is always there.
+    /// `default` can't be removed.
     #[error("the agent \"default\" can be changed but not removed")]
     CannotRemoveDefault,
-    /// There are as many as there may be.
+    /// The maximum number of agents is reached.
     #[error("there are {0} agents, the maximum")]
     TooMany(usize),
-    /// There is none of this name.
+    /// The agent does not exist.
     #[error(transparent)]
     Unknown(#[from] NoSuchAgent),
     /// The store failed.

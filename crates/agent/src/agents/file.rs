@@ -1,4 +1,4 @@
-//! An agent in a file: `agents/NAME.toml`, whose name is the file's. What is wrong in it is said with its line.
+//! Agents in files: `agents/NAME.toml`. The file name is the agent's name. Problems have line numbers.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -13,28 +13,28 @@ use super::error::AgentProblem;
 use crate::definition::AgentDefinition;
 use crate::files::{self, FileProblem, line_of};
 
-/// Most files that are looked at.
+/// Maximum number of files that are read.
 const MAX_FILES: usize = 4096;
 
-/// An agent and where it stands.
+/// An agent and its position in the file.
 #[derive(Debug)]
 pub(super) struct AgentFile {
     pub(super) agent: Agent,
     pub(super) path: PathBuf,
-    /// The line of its first word, from 1.
+    /// Line of its first field, from 1.
     pub(super) line: usize,
 }
 
-/// A file that can't be used.
+/// A file with problems.
 #[derive(Debug)]
 pub(super) struct InvalidAgentFile {
-    /// The agent's name, by the file's.
+    /// Name of the agent, which is the name of the file.
     pub(super) name: String,
     pub(super) path: PathBuf,
     pub(super) problems: Vec<FileProblem>,
 }
 
-/// The files of a folder that are agents, by name; none where there is no such folder.
+/// Returns the agent files of a folder, by name; none if the folder does not exist.
 ///
 /// # Errors
 /// Fails if the folder can't be read.
@@ -68,7 +68,7 @@ pub(super) fn read(path: &Path) -> Result<AgentFile, InvalidAgentFile> {
     }
 }
 
-/// Looks at the text of the agent file at `path`, without taking it in.
+/// Validates the text of the agent file at `path`, without using it.
 ///
 /// # Errors
 /// The problems of the file, each with its line.
@@ -77,7 +77,7 @@ pub fn check(text: &str, path: &Path) -> Result<AgentDefinition, Vec<FileProblem
     parse(text, path, &name).map(|file| file.agent.definition)
 }
 
-/// Reads the text of the file of the agent `name`.
+/// Parses the file of the agent `name`.
 fn parse(text: &str, path: &Path, name: &str) -> Result<AgentFile, Vec<FileProblem>> {
     let at = |place: usize, message: String| FileProblem::new(path, line_of(text, place), message);
     let wrong = |error: &toml::de::Error| {
@@ -110,7 +110,7 @@ fn parse(text: &str, path: &Path, name: &str) -> Result<AgentFile, Vec<FileProbl
     }
 }
 
-/// Position of a field such as `limits.cost` or `tools[2]`.
+/// Returns the position of a field such as `limits.cost` or `tools[2]`.
 fn span_of_field(table: &DeTable<'_>, field: &str) -> Option<Range<usize>> {
     let (first, rest) = match field.split_once('.') {
         Some((first, rest)) => (first, Some(rest)),

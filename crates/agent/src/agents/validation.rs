@@ -6,35 +6,35 @@ use toolway_core::policy::definition::ApprovalMode;
 use super::error::AgentProblem;
 use crate::definition::{AgentDefinition, TurnLimits};
 
-/// Longest name, in characters.
+/// Maximum length of a name, in characters.
 const MAX_NAME: usize = 64;
-/// Longest description, in bytes.
+/// Maximum length of a description, in bytes.
 const MAX_DESCRIPTION: usize = 4 << 10;
-/// Longest prompt, in bytes.
+/// Maximum length of a prompt, in bytes.
 const MAX_PROMPT: usize = 256 << 10;
-/// Most patterns over tools.
+/// Maximum number of tool patterns.
 const MAX_PATTERNS: usize = 1000;
-/// Longest pattern, in bytes.
+/// Maximum length of a pattern, in bytes.
 const MAX_PATTERN: usize = 512;
-/// Longest `NAME/ID` of a model, in bytes.
+/// Maximum length of a model's `NAME/ID`, in bytes.
 const MAX_MODEL: usize = 256;
-/// Most texts at which a model stops.
+/// Maximum number of stop sequences.
 const MAX_STOP_SEQUENCES: usize = 16;
 
-/// Most tools of which a model can be told at once.
+/// Maximum value of `max_tools`.
 const MAX_TOOLS: usize = 100_000;
-/// Most tokens of an answer that can be asked for.
+/// Maximum value of `max_output_tokens`.
 const MAX_TOKENS: u64 = 1_000_000_000_000;
-/// Most that a seed may be, on either side of 0.
+/// Maximum absolute value of a seed.
 const MAX_SEED: u64 = 1_000_000_000_000_000;
-/// Most that `temperature` and `top_p` may be. What a model takes is less; its provider says so.
+/// Maximum of `temperature` and `top_p`. Models accept less; their providers report it.
 const MAX_TEMPERATURE: f64 = 100.0;
-/// Least of a limit in money or seconds.
+/// Minimum of a limit in money or seconds.
 const MIN_LIMIT: f64 = 0.001;
-/// Most of one.
+/// Maximum of a limit in money or seconds.
 const MAX_LIMIT: f64 = 1e9;
 
-/// Everything that is wrong with a definition; where nothing is, its scope.
+/// Validates a definition. Returns its scope, or all its problems.
 pub(super) fn check(agent: &AgentDefinition) -> Result<AgentScope, Vec<AgentProblem>> {
     let mut problems = AgentProblems::default();
     if !is_name(&agent.name) {
@@ -156,7 +156,7 @@ fn check_tools(agent: &AgentDefinition, problems: &mut AgentProblems) -> Option<
     let approval = agent.approval.unwrap_or(ApprovalMode::Never);
     match AgentScope::new(tools, approval) {
         Ok(scope) => Some(scope),
-        // Each by itself could be used.
+        // Each pattern is valid on its own.
         Err(bad) => {
             problems.add("tools", bad.to_string());
             None

@@ -1,4 +1,4 @@
-//! A conversation as it is counted: message by message, whole and with its results left out, in rounds.
+//! A conversation with the size of each message, whole and shortened, in rounds.
 
 use toolway_models::{MessageRole, ModelMessage};
 
@@ -6,22 +6,22 @@ use super::shortened_results;
 use super::token_counter::TokenCounter;
 use crate::transcript::TranscriptEntry;
 
-/// A message with what it takes.
+/// A message with its size.
 struct MeasuredEntry<'e> {
     entry: &'e TranscriptEntry,
-    /// Tokens, whole.
+    /// Tokens of the whole message.
     whole: u64,
-    /// Tokens with its results left out; none where that makes no room.
+    /// Tokens with shortened results; `None` if shortening saves nothing.
     short: Option<u64>,
-    /// The round that it belongs to, from 1: a model's message with calls, and their results. 0 for any other.
+    /// Round of the message, from 1: a model's message with calls, and their results. 0 for any other.
     round: usize,
 }
 
-/// A conversation.
+/// A measured conversation.
 pub(super) struct MeasuredHistory<'e> {
     entries: Vec<MeasuredEntry<'e>>,
     rounds: usize,
-    /// The place of the person's last message.
+    /// Index of the person's last message.
     last_user: Option<usize>,
 }
 
@@ -49,23 +49,23 @@ impl<'e> MeasuredHistory<'e> {
         Self { entries: pieces, rounds, last_user }
     }
 
-    /// Number of rounds.
+    /// Returns the number of rounds.
     pub(super) fn rounds(&self) -> usize {
         self.rounds
     }
 
-    /// The place of the person's last message.
+    /// Returns the index of the person's last message.
     pub(super) fn last_user(&self) -> Option<usize> {
         self.last_user
     }
 
-    /// The summary of what was said before, where there is one. It stands first.
+    /// Returns the summary of earlier messages, if there is one. It comes first.
     pub(super) fn summary(&self) -> Option<ModelMessage> {
         let first = self.entries.first().filter(|piece| piece.entry.summary_through.is_some())?;
         Some(first.entry.message.clone())
     }
 
-    /// The next place, from one on, where a person speaks.
+    /// Returns the next index, from `at`, of a person's message.
     pub(super) fn next_user(&self, at: usize) -> Option<usize> {
         let is_user = |piece: &MeasuredEntry<'_>| piece.entry.message.role == MessageRole::User;
         self.entries.iter().skip(at).position(is_user).map(|found| at + found)
@@ -76,20 +76,21 @@ impl<'e> MeasuredHistory<'e> {
         self.entries.get(at).is_some_and(|piece| piece.entry.message.role == MessageRole::Tool)
     }
 
-    /// The place where the newest so many rounds begin, but one at least; none where there are no rounds.
+    /// Returns the index at which the newest `rounds` rounds begin (at least one); `None` if there are no
+    /// rounds.
     pub(super) fn start_of_newest_rounds(&self, rounds: usize) -> Option<usize> {
         let first = (self.rounds + 1).saturating_sub(rounds.max(1)).max(1);
         self.entries.iter().position(|piece| piece.round >= first)
     }
 
-    /// The number of the message at a place.
+    /// Returns the number of the message at an index.
     pub(super) fn seq(&self, at: usize) -> u64 {
         self.entries.get(at).map_or(0, |piece| piece.entry.seq)
     }
 
-    /// Up to which round results are left out, so that a request takes no more than `most` tokens where that can be
-    /// had by it. As it was decided before each request that was made: what was left out once stays left out, and
-    /// nothing more is while there is room.
+    /// Returns the round up to which results are shortened, so that a request has at most `most` tokens if
+    /// possible. Decided as before each earlier request: shortened results stay shortened, and no more are
+    /// shortened while there is space.
     pub(super) fn shortened(&self, base: u64, most: u64, keep_rounds: usize) -> usize {
         let (mut total, mut seen, mut shortened) = (base, 0, 0);
         for (at, piece) in self.entries.iter().enumerate() {
@@ -122,32 +123,32 @@ impl<'e> MeasuredHistory<'e> {
         *shortened = next;
     }
 
-    /// Tokens of all, with the results of so many rounds left out.
+    /// Returns the tokens of all messages, with the results of the first `shortened` rounds shortened.
     pub(super) fn tokens(&self, shortened: usize) -> u64 {
         self.entries.iter().map(|piece| piece.tokens(shortened)).sum()
     }
 
-    /// Tokens of what stays where all before a place is left out.
+    /// Returns the tokens of the remaining messages if all before `cut` are omitted.
     pub(super) fn tokens_after(&self, cut: usize, shortened: usize) -> u64 {
         self.after(cut).map(|piece| piece.tokens(shortened)).sum()
     }
 
-    /// The messages, with the results of so many rounds left out.
+    /// Returns the messages, with the results of the first `shortened` rounds shortened.
     pub(super) fn messages(&self, shortened: usize) -> Vec<ModelMessage> {
         self.entries.iter().map(|piece| piece.message(shortened)).collect()
     }
 
-    /// The messages that stay where all before a place is left out.
+    /// Returns the remaining messages if all before `cut` are omitted.
     pub(super) fn messages_after(&self, cut: usize, shortened: usize) -> impl Iterator<Item = ModelMessage> {
         self.after(cut).map(move |piece| piece.message(shortened))
     }
 
-    /// The messages before a place, all results left out, and what each takes.
+    /// Returns the messages before an index with shortened results, and their sizes.
     pub(super) fn before(&self, cut: usize) -> impl DoubleEndedIterator<Item = (ModelMessage, u64)> {
         self.entries.iter().take(cut).map(|piece| (piece.message(self.rounds), piece.tokens(self.rounds)))
     }
 
-    /// Number of messages omitted before a place, without summaries.
+    /// Returns the number of messages omitted before an index, without summaries.
     pub(super) fn count_before(&self, cut: usize) -> usize {
         let left_out = |(at, piece): &(usize, &MeasuredEntry<'_>)| {
             piece.entry.summary_through.is_none() && Some(*at) != self.last_user
@@ -155,13 +156,13 @@ impl<'e> MeasuredHistory<'e> {
         self.entries.iter().enumerate().take(cut).filter(left_out).count()
     }
 
-    /// Number of shortened results.
+    /// Returns the number of shortened results.
     pub(super) fn shortened_results(&self, shortened: usize) -> usize {
         let left_out = self.entries.iter().filter(|piece| piece.is_shortened(shortened));
         left_out.map(|piece| shortened_results::count_shortenable(&piece.entry.message)).sum()
     }
 
-    /// Remaining entries: the person's last message, and all entries from a place on.
+    /// Returns the remaining entries: the person's last message, and all entries from `cut` on.
     fn after(&self, cut: usize) -> impl Iterator<Item = &MeasuredEntry<'e>> {
         let stays = move |(at, _): &(usize, &MeasuredEntry<'e>)| *at >= cut || Some(*at) == self.last_user;
         self.entries.iter().enumerate().filter(stays).map(|(_, piece)| piece)

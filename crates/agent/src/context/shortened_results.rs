@@ -1,4 +1,4 @@
-//! A result of a tool that is left out: in its place stands what it was, how much, and where it can be seen.
+//! Shortens tool results to a note with their type, their size and the place where they can be read.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use toolway_types::{ContentPart, Outcome, ToolOutput};
 
 use super::token_counter::{ContentSize, result_size};
 
-/// Results that take less are not worth it.
+/// Size below which results are not shortened.
 const MIN_RESULT_BYTES: usize = 512;
 
 /// Reports whether shortening a result saves space.
@@ -16,14 +16,14 @@ pub(super) fn saves_space(result: &ToolResult) -> bool {
     images > 0 || bytes > MIN_RESULT_BYTES
 }
 
-/// Number of results in a message whose shortening saves space.
+/// Returns the number of results in a message whose shortening saves space.
 pub(super) fn count_shortenable(message: &ModelMessage) -> usize {
     let worth_it =
         |part: &&MessagePart| matches!(part, MessagePart::ToolResult(result) if saves_space(result));
     message.parts.iter().filter(worth_it).count()
 }
 
-/// A message with its results left out, where that makes room.
+/// Returns a message with shortened results, if that saves space.
 pub(super) fn shortened_message(message: &ModelMessage) -> ModelMessage {
     let parts = message.parts.iter().map(|part| match part {
         MessagePart::ToolResult(result) if saves_space(result) => {
@@ -38,7 +38,7 @@ fn placeholder(result: &ToolResult) -> ToolResult {
     let (what, pictures) = match &*result.outcome {
         Outcome::Success(output) => ("Result", pictures(output)),
         Outcome::Error(error) => {
-            // What went wrong is said in its first words.
+            // The first words describe the error.
             let start: String = error.message.chars().take(MIN_RESULT_BYTES / 4).collect();
             let error = toolway_types::ToolError {
                 message: format!("{start}… [the rest is left out to make room]"),

@@ -9,29 +9,30 @@ use super::token_counter::TokenCounter;
 /// Text instead of messages that are omitted without a summary.
 pub(super) const LEFT_OUT: &str = "[Older messages of this conversation are left out here to make room.]";
 
-/// Part of the room that what stays should take.
+/// Fraction of the context for the messages that stay.
 const KEPT_FRACTION: f64 = 0.5;
-/// Part of the room that what is summarised may take.
+/// Fraction of the context for the messages that are summarized.
 const SUMMARISED_FRACTION: f64 = 0.8;
-/// Tokens that a summary takes, about.
+/// Approximate size of a summary in tokens.
 const SUMMARY_TOKENS: u64 = 1500;
-/// Most characters of one message in what is said where there is no summary.
+/// Maximum length of each message's excerpt in the text without a summary, in characters.
 const GIST_CHARS: usize = 200;
-/// Most messages of which that says something.
+/// Maximum number of messages in that text.
 const GIST_MESSAGES: usize = 20;
 
 /// A request for a summary.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SummaryRequest {
-    /// The number of the last message that the summary covers.
+    /// Number of the last message that the summary covers.
     pub through: u64,
-    /// Input of the summary: those messages without their results, as many as the model can read at once. An
-    /// earlier summary stands first.
+    /// Input of the summary: the messages without their results, as many as the model can read at once. An
+    /// earlier summary comes first.
     pub messages: Vec<ModelMessage>,
 }
 
-/// The place before which everything goes into a summary: as little as makes the rest take half of the room, never
-/// between a call and its result, and never all of the newest rounds. None where nothing can go.
+/// Returns the index before which everything is summarized, so that the rest takes half of the context. It is
+/// never between a call and its result, and never includes all of the newest rounds. `None` if nothing can be
+/// summarized.
 pub(super) fn cut_point(
     pieces: &MeasuredHistory<'_>,
     base: u64,
@@ -40,9 +41,9 @@ pub(super) fn cut_point(
     keep_rounds: usize,
 ) -> Option<usize> {
     let last_user = pieces.last_user().unwrap_or(0);
-    // In a long turn, the rounds after the person's message can go too, but for the newest.
+    // In a long turn, the rounds after the person's message can be summarized too, except for the newest.
     let last = pieces.start_of_newest_rounds(keep_rounds).unwrap_or(0).max(last_user);
-    // An earlier summary alone, or with the person's last message, which stays, is nothing to summarise.
+    // An earlier summary alone, or with the person's last message, which stays, needs no summary.
     let is_possible = |at: &usize| !pieces.belongs_to_previous(*at) && pieces.count_before(*at) > 0;
     let fits = |at: usize| {
         base.saturating_add(SUMMARY_TOKENS).saturating_add(pieces.tokens_after(at, shortened))
@@ -55,11 +56,11 @@ pub(super) fn cut_point(
             break;
         }
     }
-    // Better at the start of a turn, where there is one before the last.
+    // Preferably at the start of a turn, if there is one before the last.
     best.map(|at| pieces.next_user(at).filter(|user| *user <= last_user).unwrap_or(at))
 }
 
-/// The input for a summary of everything before a place.
+/// Creates the input for a summary of everything before an index.
 pub(super) fn summary_request(
     pieces: &MeasuredHistory<'_>,
     cut: usize,
@@ -73,7 +74,7 @@ pub(super) fn summary_request(
     tokens += summary.as_ref().map_or(0, |message| counter.message_tokens(message));
     let oldest = usize::from(summary.is_some());
     let mut left_out = false;
-    // The newest first: they are what the conversation goes on from.
+    // The newest first, because the conversation continues from them.
     for (message, takes) in pieces.before(cut).skip(oldest).collect::<Vec<_>>().into_iter().rev() {
         tokens = tokens.saturating_add(takes);
         if tokens > most {
@@ -90,9 +91,8 @@ pub(super) fn summary_request(
     SummaryRequest { through: pieces.seq(cut.saturating_sub(1)), messages: taken }
 }
 
-/// Text instead of a summary that the model could not write: a note that messages are omitted, and the first words of
-/// the
-/// persons' and the model's newest.
+/// Returns the text instead of a summary that the model could not write: a note that messages are omitted,
+/// and the first words of the newest messages.
 #[must_use]
 pub fn fallback_summary(messages: &[ModelMessage]) -> String {
     let gist = |message: &ModelMessage| {

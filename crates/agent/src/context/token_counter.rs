@@ -3,25 +3,25 @@
 use toolway_models::{MessagePart, ModelMessage, ToolResult};
 use toolway_types::{ContentPart, Outcome};
 
-/// Bytes of a token, about.
+/// Approximate number of bytes per token.
 const BYTES_PER_TOKEN: f64 = 4.0;
-/// Tokens of a picture at most providers.
+/// Tokens of an image at most providers.
 const IMAGE_TOKENS: u64 = 1600;
-/// Bytes that a part takes besides its own.
+/// Overhead of a part in bytes.
 const PART_BYTES: usize = 16;
-/// Deviation from which a report changes the calibration. Smaller ones don't, so that estimates stay the same between
-/// requests.
+/// Deviation from which a report changes the calibration. Smaller ones are ignored, so that estimates stay
+/// the same between requests.
 const TOLERANCE: f64 = 0.1;
-/// Requests below this say little about what a byte takes.
+/// Size below which requests are too small for a calibration.
 const MIN_CALIBRATION_TOKENS: u64 = 200;
 /// Range of the calibration factor.
 const MIN_FACTOR: f64 = 0.25;
 const MAX_FACTOR: f64 = 4.0;
 
-/// Counts tokens.
+/// Estimator of token counts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TokenCounter {
-    /// Tokens for each that a quarter of the bytes gives.
+    /// Reported tokens per estimated token.
     factor: f64,
     is_calibrated: bool,
 }
@@ -40,7 +40,7 @@ pub(super) struct ContentSize {
 }
 
 impl TokenCounter {
-    /// A request that was estimated to take so many tokens took so many, as its provider reported.
+    /// Calibrates with a request's estimated and reported number of tokens.
     #[allow(clippy::cast_precision_loss, reason = "no request takes so many")]
     pub fn calibrate(&mut self, estimated: u64, actual: u64) {
         if estimated < MIN_CALIBRATION_TOKENS || actual == 0 {
@@ -58,7 +58,7 @@ impl TokenCounter {
         self.is_calibrated
     }
 
-    /// Tokens of a text with a number of bytes.
+    /// Returns the tokens of a text with this number of bytes.
     #[must_use]
     #[allow(
         clippy::cast_possible_truncation,
@@ -74,7 +74,7 @@ impl TokenCounter {
         self.tokens(size.bytes).saturating_add(size.images.saturating_mul(IMAGE_TOKENS))
     }
 
-    /// Tokens of a message.
+    /// Returns the tokens of a message.
     pub(super) fn message_tokens(&self, message: &ModelMessage) -> u64 {
         self.size_tokens(
             message
@@ -92,7 +92,7 @@ impl ContentSize {
     }
 }
 
-/// Size of a part.
+/// Returns the size of a part.
 pub(super) fn part_size(part: &MessagePart) -> ContentSize {
     let opaque = match part {
         MessagePart::Text { opaque, .. } | MessagePart::Thinking { opaque, .. } => opaque.as_ref(),
@@ -113,14 +113,14 @@ pub(super) fn part_size(part: &MessagePart) -> ContentSize {
     own.plus(ContentSize { bytes: besides, images: 0 })
 }
 
-/// Size of a result in the form that the model gets.
+/// Returns the size of a result in the form that the model gets.
 pub(super) fn result_size(result: &ToolResult) -> ContentSize {
     let bytes = |bytes| ContentSize { bytes, images: 0 };
     let own = match &*result.outcome {
         Outcome::Success(output) => {
             let content = output.content.iter().map(|part| match part {
                 ContentPart::Image { .. } => ContentSize { bytes: 0, images: 1 },
-                // Told in words where the provider does not take it.
+                // Providers without audio get a note instead.
                 ContentPart::Audio { .. } => bytes(PART_BYTES),
                 other => bytes(other.size()),
             });

@@ -1,38 +1,38 @@
-//! Why something about a conversation was refused.
+//! Errors about conversations.
 
 use toolway_store::StoreError;
 
 use crate::agents::NoSuchAgent;
 
-/// Most characters of a session's id.
+/// Maximum length of a session id, in characters.
 pub(super) const MAX_ID: usize = 128;
 
-/// An id that no session can have.
+/// The session id is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("a session's id must have 1 to {MAX_ID} visible characters")]
 pub struct InvalidSessionId;
 
-/// Why a session was not opened.
+/// Reason why a session was not opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenSessionError {
-    /// It is another principal's: `SESSION_OWNER_MISMATCH`.
+    /// The session belongs to another principal: `SESSION_OWNER_MISMATCH`.
     #[error("this session belongs to another principal")]
     OwnerMismatch,
-    /// There is no such agent.
+    /// The agent does not exist.
     #[error(transparent)]
     UnknownAgent(#[from] NoSuchAgent),
     /// The token is bound to another agent.
     #[error("this token may only use the agent {bound:?}, not {asked:?}")]
     AgentForbidden {
-        /// The agent that it is bound to.
+        /// Agent of the token.
         bound: String,
-        /// The one that was named.
+        /// Requested agent.
         asked: String,
     },
-    /// The id can't be one.
+    /// The session id is invalid.
     #[error(transparent)]
     InvalidId(#[from] InvalidSessionId),
-    /// The gateway stops.
+    /// The gateway is shutting down.
     #[error("the gateway is shutting down")]
     ShuttingDown,
     /// The store failed.
@@ -40,39 +40,39 @@ pub enum OpenSessionError {
     Store(StoreError),
 }
 
-/// Why a turn was not started.
+/// Reason why a turn was not started.
 #[derive(Debug, thiserror::Error)]
 pub enum StartTurnError {
-    /// One runs in this session: `SESSION_BUSY`.
+    /// A turn is running in this session: `SESSION_BUSY`.
     #[error("a turn is already running in this session")]
     Busy,
-    /// There is no message of a person to answer: `NO_USER_MESSAGE`.
+    /// The session has no message of a person to answer: `NO_USER_MESSAGE`.
     #[error("there is no user message to answer")]
     NoUserMessage,
-    /// The message holds nothing: `EMPTY_CONTENT`.
+    /// The message is empty: `EMPTY_CONTENT`.
     #[error("the message is empty")]
     EmptyContent,
-    /// The session is another principal's: `SESSION_OWNER_MISMATCH`.
+    /// The session belongs to another principal: `SESSION_OWNER_MISMATCH`.
     #[error("this session belongs to another principal")]
     OwnerMismatch,
-    /// There is no such agent.
+    /// The agent does not exist.
     #[error(transparent)]
     UnknownAgent(#[from] NoSuchAgent),
     /// The token is bound to another agent.
     #[error("this token may only use the agent {bound:?}, not {asked:?}")]
     AgentForbidden {
-        /// The agent that it is bound to.
+        /// Agent of the token.
         bound: String,
-        /// The one that was named.
+        /// Requested agent.
         asked: String,
     },
-    /// The id can't be one.
+    /// The session id is invalid.
     #[error(transparent)]
     InvalidId(#[from] InvalidSessionId),
-    /// So many turns run already.
+    /// The maximum number of turns is running.
     #[error("{0} turns are already running, the maximum")]
     TooMany(usize),
-    /// The gateway stops.
+    /// The gateway is shutting down.
     #[error("the gateway is shutting down")]
     ShuttingDown,
     /// The store failed.
@@ -80,19 +80,19 @@ pub enum StartTurnError {
     Store(StoreError),
 }
 
-/// Why a session could not be read or changed.
+/// Reason why a session could not be read or changed.
 #[derive(Debug, thiserror::Error)]
 pub enum SessionError {
-    /// There is none of this id that this principal may see.
+    /// The session does not exist, or the principal may not see it.
     #[error("there is no session {0:?}")]
     Unknown(String),
-    /// It is another principal's, who alone may talk in it.
+    /// The session belongs to another principal, who alone may send messages in it.
     #[error("this session belongs to another principal")]
     OwnerMismatch,
-    /// Only an owner may ask for this.
+    /// Only an owner may request this.
     #[error("only an owner may see the sessions of others")]
     OwnerRequired,
-    /// The gateway stops.
+    /// The gateway is shutting down.
     #[error("the gateway is shutting down")]
     ShuttingDown,
     /// The store failed.

@@ -1,4 +1,4 @@
-//! The turns that run: one at a time in each session, so many at once, and none once the gateway stops.
+//! The running turns: at most one per session, a limited number in total, and none once the gateway stops.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,31 +11,31 @@ use super::error::StartTurnError;
 use crate::turn::broadcast::TurnBroadcast;
 use crate::turn::stop_signal::{StopReason, StopSignal};
 
-/// The turns that run.
+/// The running turns.
 #[derive(Debug, Default)]
 pub(super) struct RunningTurns(Mutex<RunningTurnIndex>);
 
 #[derive(Debug, Default)]
 struct RunningTurnIndex {
-    /// Those of sessions, by the session.
+    /// Turns of sessions, by session id.
     by_session: HashMap<Arc<str>, Arc<RunningTurn>>,
-    /// Those of none, by their id.
+    /// Stateless turns, by turn id.
     stateless: HashMap<Arc<str>, Arc<RunningTurn>>,
     is_closed: bool,
 }
 
-/// A turn that runs.
+/// A running turn.
 #[derive(Debug)]
 pub(super) struct RunningTurn {
     pub(super) id: Arc<str>,
     pub(super) principal: PrincipalId,
     pub(super) broadcast: Arc<TurnBroadcast>,
     pub(super) stop: Arc<StopSignal>,
-    /// Is cancelled when it is over.
+    /// Cancelled when the turn has ended.
     pub(super) finished: CancellationToken,
 }
 
-/// A turn's place among those that run. Dropped, it is free.
+/// A turn's permit to run. Dropping it frees the slot.
 #[derive(Debug)]
 pub(super) struct TurnSlot {
     running: Arc<RunningTurns>,
@@ -44,7 +44,7 @@ pub(super) struct TurnSlot {
 }
 
 impl RunningTurns {
-    /// Takes a place for a turn, of a session where one is said.
+    /// Reserves a slot for a turn, of a session if one is given.
     pub(super) fn acquire(
         self: &Arc<Self>,
         id: Arc<str>,
@@ -76,12 +76,12 @@ impl RunningTurns {
         Ok(TurnSlot { running: Arc::clone(self), session, turn })
     }
 
-    /// The turn that runs in a session.
+    /// Returns the running turn of a session.
     pub(super) fn in_session(&self, session: &str) -> Option<Arc<RunningTurn>> {
         self.0.lock().by_session.get(session).cloned()
     }
 
-    /// Lets no more turns begin.
+    /// Refuses new turns.
     pub(super) fn close(&self) {
         self.0.lock().is_closed = true;
     }

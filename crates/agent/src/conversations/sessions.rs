@@ -1,5 +1,5 @@
-//! Reading, naming and removing sessions, and what was used in them. An owner sees everybody's; to anybody else the
-//! sessions of others do not exist.
+//! Lists, renames and removes sessions, and reports usage. An owner sees all sessions; to others, the
+//! sessions of other principals do not exist.
 
 use std::time::Duration;
 
@@ -21,20 +21,20 @@ use crate::transcript;
 use crate::turn::stop_signal::StopReason;
 use crate::turn::title::single_line;
 
-/// Sessions of a page where nothing is said.
+/// Default number of sessions on a page.
 const DEFAULT_PAGE_SIZE: usize = 50;
-/// Messages and turns that are shown with a session.
+/// Maximum number of messages and turns that are returned with a session.
 const MAX_SHOWN: usize = 1000;
-/// Longest title that a person may give, in characters.
+/// Maximum length of a title, in characters.
 const MAX_TITLE: usize = 200;
 /// Time that a turn has to end before its session is removed.
 const ABORT_TIMEOUT: Duration = Duration::from_secs(5);
 
 impl Conversations {
-    /// A page of the sessions that a principal may see, those in which something was said last first.
+    /// Returns a page of the sessions that a principal may see, the most recently used first.
     ///
     /// # Errors
-    /// [`SessionError`].
+    /// [`SessionError`] if the store fails or the principal may not list them.
     pub async fn list(
         &self,
         who: &Principal,
@@ -55,15 +55,15 @@ impl Conversations {
     /// Returns a session without its messages.
     ///
     /// # Errors
-    /// [`SessionError`].
+    /// [`SessionError`] if the principal may not see it.
     pub async fn get(&self, who: &Principal, id: &str) -> Result<SessionSummary, SessionError> {
         Ok(self.summary(self.record(who, id).await?))
     }
 
-    /// A session with the newest of its messages and turns.
+    /// Returns a session with its newest messages and turns.
     ///
     /// # Errors
-    /// [`SessionError`].
+    /// [`SessionError`] if the principal may not see it.
     pub async fn detail(&self, who: &Principal, id: &str) -> Result<SessionDetail, SessionError> {
         let summary = self.get(who, id).await?;
         let sessions = self.visible(who);
@@ -77,10 +77,10 @@ impl Conversations {
         })
     }
 
-    /// The newest messages before a number, or of all: at most `limit` (1 to 1,000).
+    /// Returns the newest messages before a number, or of all: at most `limit` (1 to 1,000).
     ///
     /// # Errors
-    /// [`SessionError`].
+    /// [`SessionError`] if the principal may not see them.
     pub async fn messages(
         &self,
         who: &Principal,
@@ -96,10 +96,10 @@ impl Conversations {
         })
     }
 
-    /// Gives a session a title that no model's takes the place of; an empty one takes the title away.
+    /// Sets a title, which a model's title never replaces. An empty title removes it.
     ///
     /// # Errors
-    /// [`SessionError`].
+    /// [`SessionError`] if the principal may not change the session.
     pub async fn rename(
         &self,
         who: &Principal,
@@ -113,16 +113,15 @@ impl Conversations {
         self.get(who, id).await
     }
 
-    /// Removes a session with all that was said in it, and where that is asked for the records of its calls. A turn
-    /// that runs in it is ended first.
+    /// Removes a session with its messages and, on request, its call records. Aborts a running turn first.
     ///
     /// # Errors
-    /// [`SessionError`].
+    /// [`SessionError`] if the principal may not remove it.
     pub async fn delete(&self, who: &Principal, id: &str, with_calls: bool) -> Result<(), SessionError> {
         self.record(who, id).await?;
         if let Some(turn) = self.running.in_session(id) {
             turn.stop.stop(StopReason::Aborted);
-            // One that does not end finds nothing left to write to.
+            // A turn that does not end in time can't store anything any more.
             let _ = tokio::time::timeout(ABORT_TIMEOUT, turn.finished.cancelled()).await;
         }
         match self.visible(who).remove(id, with_calls).await? {
@@ -131,10 +130,10 @@ impl Conversations {
         }
     }
 
-    /// A whole session as a text.
+    /// Exports a whole session as text.
     ///
     /// # Errors
-    /// [`SessionError`].
+    /// [`SessionError`] if the principal may not see it.
     pub async fn export(
         &self,
         who: &Principal,
@@ -151,7 +150,7 @@ impl Conversations {
     /// Reports usage and costs. A principal that is not an owner sees its own.
     ///
     /// # Errors
-    /// [`SessionError`].
+    /// [`SessionError`] if the principal may not see it.
     pub async fn usage(
         &self,
         who: &Principal,
@@ -178,7 +177,7 @@ impl Conversations {
         Ok(usage.report(by, &filter).await?.into_iter().map(usage_row).collect())
     }
 
-    /// The sessions that a principal may see.
+    /// Returns the sessions that a principal may see.
     fn visible<'s>(&'s self, who: &'s Principal) -> SessionRepository<'s> {
         let sessions = self.store.sessions();
         if who.role.is_owner() { sessions } else { sessions.for_principal(&who.id.0) }
@@ -204,7 +203,7 @@ impl Conversations {
     }
 }
 
-/// The principal to filter by. None means everybody.
+/// Returns the principal to filter by. `None` means all.
 fn principal_filter(who: &Principal, asked: Option<&str>) -> Result<Option<String>, SessionError> {
     match asked {
         Some(asked) if !who.role.is_owner() && *asked != *who.id.0 => Err(SessionError::OwnerRequired),

@@ -1,8 +1,8 @@
-//! Messages of stateless turns that ended with calls of the caller's own tools. The caller sends its
-//! results with what it knows of the conversation, which is less than was said: the calls of the gateway's tools are
-//! not in it, nor what the model's provider wants to see again. So that is remembered for a while, under the ids of
-//! the calls, and put back in its place. Where it is not remembered any more, the model goes on with what there is,
-//! and may call a tool of the gateway again.
+//! Messages of stateless turns that ended with calls of the caller's own tools. The caller sends their
+//! results with the conversation as it knows it, which is incomplete: it has neither the calls of the
+//! gateway's tools nor the opaque data of the model's provider. So the messages are remembered for a while
+//! under the ids of the calls, and inserted again. If they have been forgotten, the model continues with the
+//! incomplete conversation, and may call a tool of the gateway again.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -13,26 +13,26 @@ use tokio::time::Instant;
 use toolway_models::{MessagePart, MessageRole, ModelMessage, ToolCall};
 use toolway_types::{CallId, PrincipalId};
 
-/// Turns that are remembered.
+/// Maximum number of remembered turns.
 const MAX_TURNS: usize = 1024;
-/// Bytes that they take together, roughly.
+/// Approximate maximum size of all remembered turns, in bytes.
 const MAX_BYTES: usize = 64 << 20;
-/// Time for which they are remembered.
+/// Time for which turns are remembered.
 const LIFETIME: Duration = Duration::from_secs(600);
 
-/// Turns that wait for their caller.
+/// The turns that wait for their caller.
 #[derive(Debug, Default)]
 pub(super) struct SuspendedTurns(Mutex<SuspendedTurnIndex>);
 
 #[derive(Debug, Default)]
 struct SuspendedTurnIndex {
     by_call: HashMap<CallId, Arc<SuspendedTurn>>,
-    /// The oldest first.
+    /// Oldest first.
     order: VecDeque<Arc<SuspendedTurn>>,
     bytes: usize,
 }
 
-/// Messages of a turn that its caller does not know.
+/// Messages of a turn that its caller does not have.
 #[derive(Debug)]
 struct SuspendedTurn {
     principal: PrincipalId,
@@ -53,7 +53,7 @@ impl SuspendedTurnIndex {
 }
 
 impl SuspendedTurns {
-    /// Remembers what was said in a turn that waits for the results of these calls.
+    /// Remembers the messages of a turn that waits for the results of these calls.
     pub(super) fn suspend(&self, principal: &PrincipalId, said: Vec<ModelMessage>, calls: &[ToolCall]) {
         let bytes = said.iter().flat_map(|message| &message.parts).map(part_bytes).sum();
         if calls.is_empty() || bytes > MAX_BYTES {
@@ -81,7 +81,7 @@ impl SuspendedTurns {
         turns.order.push_back(turn);
     }
 
-    /// Puts what is remembered in the place of what the caller knows of it.
+    /// Replaces the caller's messages with the remembered ones.
     pub(super) fn restore(&self, principal: &PrincipalId, messages: Vec<ModelMessage>) -> Vec<ModelMessage> {
         let mut restored = Vec::with_capacity(messages.len());
         let mut rest = messages.into_iter().peekable();
@@ -92,7 +92,7 @@ impl SuspendedTurns {
                 continue;
             };
             restored.extend(turn.messages.iter().cloned());
-            // Results of one answer stand together: those of the gateway's tools are there already.
+            // Results of one answer belong together: those of the gateway's tools are already there.
             if let Some(results) = rest.next_if(|next| next.role == MessageRole::Tool) {
                 match restored.last_mut().filter(|last| last.role == MessageRole::Tool) {
                     Some(last) => last.parts.extend(results.parts),
@@ -111,7 +111,7 @@ impl SuspendedTurns {
     }
 }
 
-/// Puts the results at the end into the order of the calls that they are of.
+/// Sorts the results at the end in the order of their calls.
 fn sort_results(messages: &mut [ModelMessage]) {
     let [.., asked, results] = messages else { return };
     let order: Vec<CallId> = asked.tool_calls().map(|call| call.id).collect();

@@ -1,4 +1,4 @@
-//! Starts a turn, runs it in a task of its own, and ends it for everybody.
+//! Starts a turn, runs it in its own task, and publishes its end.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -40,7 +40,7 @@ impl Conversations {
         };
         let settings = self.deps.settings.load_full();
         let id: Arc<str> = Uuid::now_v7().to_string().into();
-        let seat = self.running.acquire(
+        let slot = self.running.acquire(
             Arc::clone(&id),
             Some(Arc::clone(&session)),
             principal.id.clone(),
@@ -67,7 +67,7 @@ impl Conversations {
                 opening,
             })
             .await?;
-        // Of a new session nothing else could be read.
+        // A new session has no other messages.
         let all_there_is: Vec<_> = message.filter(|_| begun.is_new_session).into_iter().collect();
         let title_is_wanted = settings.titles && known.is_none_or(|known| known.title_by == TitleBy::Nobody);
         let task = TurnTask {
@@ -78,8 +78,8 @@ impl Conversations {
             registration: own,
             questions,
             debug,
-            broadcast: Arc::clone(&seat.turn.broadcast),
-            stop: Arc::clone(&seat.turn.stop),
+            broadcast: Arc::clone(&slot.turn.broadcast),
+            stop: Arc::clone(&slot.turn.stop),
             settings,
             target: HistoryTarget::Session { id: session, next: begun.next },
             overrides: RequestOverrides::default(),
@@ -88,9 +88,9 @@ impl Conversations {
                 ..SessionHistory::default()
             },
         };
-        let viewer = seat.turn.broadcast.subscribe(&seat.turn.id).ok_or(StartTurnError::ShuttingDown)?;
+        let viewer = slot.turn.broadcast.subscribe(&slot.turn.id).ok_or(StartTurnError::ShuttingDown)?;
         let this = Arc::clone(self);
-        self.tasks.spawn(async move { this.run_in_session(task, seat, title_is_wanted).await });
+        self.tasks.spawn(async move { this.run_in_session(task, slot, title_is_wanted).await });
         Ok(viewer)
     }
 
@@ -114,7 +114,7 @@ impl Conversations {
         let settings = self.deps.settings.load_full();
         let agent = self.resolve_agent(&principal, None, Some(&agent))?;
         let id: Arc<str> = Uuid::now_v7().to_string().into();
-        let seat = self.running.acquire(Arc::clone(&id), None, principal.id.clone(), settings.turns)?;
+        let slot = self.running.acquire(Arc::clone(&id), None, principal.id.clone(), settings.turns)?;
         let messages = self.suspended.restore(&principal.id, messages);
         let task = TurnTask {
             deps: Arc::clone(&self.deps),
@@ -124,8 +124,8 @@ impl Conversations {
             registration: ConnectionRegistration::default(),
             questions: None,
             debug: false,
-            broadcast: Arc::clone(&seat.turn.broadcast),
-            stop: Arc::clone(&seat.turn.stop),
+            broadcast: Arc::clone(&slot.turn.broadcast),
+            stop: Arc::clone(&slot.turn.stop),
             settings,
             target: HistoryTarget::Ephemeral,
             overrides: RequestOverrides {
@@ -137,13 +137,13 @@ impl Conversations {
             },
             history: SessionHistory { entries: entries_from_messages(messages), ..SessionHistory::default() },
         };
-        let viewer = seat.turn.broadcast.subscribe(&seat.turn.id).ok_or(StartTurnError::ShuttingDown)?;
+        let viewer = slot.turn.broadcast.subscribe(&slot.turn.id).ok_or(StartTurnError::ShuttingDown)?;
         let this = Arc::clone(self);
-        self.tasks.spawn(async move { this.run_stateless(task, seat).await });
+        self.tasks.spawn(async move { this.run_stateless(task, slot).await });
         Ok(viewer)
     }
 
-    /// The number of the person's last message.
+    /// Returns the number of the person's last message.
     async fn last_question(&self, session: &str) -> Result<u64, StartTurnError> {
         let mut before = None;
         loop {
@@ -159,7 +159,7 @@ impl Conversations {
         }
     }
 
-    async fn run_in_session(self: Arc<Self>, mut task: TurnTask, seat: TurnSlot, title_is_wanted: bool) {
+    async fn run_in_session(self: Arc<Self>, mut task: TurnTask, slot: TurnSlot, title_is_wanted: bool) {
         let HistoryTarget::Session { id: session, .. } = task.target.clone() else { return };
         let (turn, principal, agent) =
             (Arc::clone(&task.id), Arc::clone(&task.principal), Arc::clone(&task.agent));
@@ -174,14 +174,15 @@ impl Conversations {
                 let question = title_is_wanted.then(|| first_question(&task.history.entries)).flatten();
                 match AssertUnwindSafe(task.run()).catch_unwind().await {
                     Ok(finished) => (finished.end, question),
-                    Err(_) => (self.end_after_crash(&turn, &seat).await, None),
+                    Err(_) => (self.end_after_crash(&turn, &slot).await, None),
                 }
             }
         };
         let answer = (end.status == TurnStatus::Done).then(|| end.full_response.clone());
-        let audience = Arc::clone(&seat.turn.broadcast);
-        // Free before anybody is told: who answers at once must not find it busy.
-        drop(seat);
+        let audience = Arc::clone(&slot.turn.broadcast);
+        // Freed before the end is published: a viewer that sends the next message at once must not find the
+        // session busy.
+        drop(slot);
         self.publish_end(&audience, end).await;
         if let Some((question, answer)) = question.zip(answer) {
             let whose = RequestAttribution {
@@ -196,8 +197,8 @@ impl Conversations {
         }
     }
 
-    async fn run_stateless(self: Arc<Self>, task: TurnTask, seat: TurnSlot) {
-        let (audience, stop) = (Arc::clone(&seat.turn.broadcast), Arc::clone(&seat.turn.stop));
+    async fn run_stateless(self: Arc<Self>, task: TurnTask, slot: TurnSlot) {
+        let (audience, stop) = (Arc::clone(&slot.turn.broadcast), Arc::clone(&slot.turn.stop));
         let principal = Arc::clone(&task.principal);
         let deserted = async {
             audience.wait_until_unwatched().await;
@@ -213,13 +214,13 @@ impl Conversations {
                 self.suspended.suspend(&principal.id, said, &end.client_calls);
                 end
             }
-            None => failed_end(&seat, internal_failure("the turn crashed")),
+            None => failed_end(&slot, internal_failure("the turn crashed")),
         };
-        drop(seat);
+        drop(slot);
         self.publish_end(&audience, end).await;
     }
 
-    /// Tells everybody that a turn is over. A gateway that stops does not wait long for those who do not read.
+    /// Publishes the end of a turn. A gateway that stops does not wait long for slow viewers.
     async fn publish_end(&self, audience: &TurnBroadcast, end: TurnEnd) {
         if !audience.publish(TurnEvent::Ended(end)) {
             return;
@@ -233,7 +234,8 @@ impl Conversations {
         }
     }
 
-    /// Gives a session its title, unless it has got one meanwhile. Answers the title where the session has it.
+    /// Generates a title for a session, unless it has got one in the meantime. Returns the title if it was
+    /// stored.
     async fn generate_title(
         &self,
         whose: &RequestAttribution,
@@ -267,14 +269,14 @@ impl Conversations {
         TurnEnd { status: TurnStatus::Failed(failure), ..empty_turn_end() }
     }
 
-    async fn end_after_crash(&self, turn: &Arc<str>, seat: &TurnSlot) -> TurnEnd {
+    async fn end_after_crash(&self, turn: &Arc<str>, slot: &TurnSlot) -> TurnEnd {
         tracing::error!(turn = &**turn, "a turn crashed");
         let failure = internal_failure("the turn crashed; the log has details");
         self.record_failed_end(turn, &failure).await;
-        failed_end(seat, failure)
+        failed_end(slot, failure)
     }
 
-    /// Ends a turn that could not end by itself.
+    /// Records the end of a turn that could not end by itself.
     async fn record_failed_end(&self, turn: &Arc<str>, failure: &TurnFailure) {
         let ending = TurnEnding {
             turn: turn.to_string(),
@@ -297,7 +299,7 @@ impl Conversations {
     }
 }
 
-/// A person's message of text and pictures. None if there are neither.
+/// Creates a person's message from text and images. `None` if there are neither.
 fn user_message(parts: Vec<MessagePart>) -> Option<ModelMessage> {
     let mut parts = parts;
     parts.retain(|part| matches!(part, MessagePart::Text { .. } | MessagePart::Image { .. }));
@@ -308,7 +310,7 @@ fn user_message(parts: Vec<MessagePart>) -> Option<ModelMessage> {
     parts.iter().any(says_something).then_some(ModelMessage { role: MessageRole::User, parts })
 }
 
-/// The person's message, where the model has said nothing in the session before.
+/// Returns the person's message if the model has not answered in the session before.
 fn first_question(entries: &[TranscriptEntry]) -> Option<String> {
     let is_answer = |entry: &TranscriptEntry| {
         entry.summary_through.is_some()
@@ -321,7 +323,7 @@ fn first_question(entries: &[TranscriptEntry]) -> Option<String> {
     Some(question.message.text())
 }
 
-/// Messages that are kept nowhere, as if they were.
+/// Converts messages that are not stored to entries.
 fn entries_from_messages(messages: Vec<ModelMessage>) -> Vec<TranscriptEntry> {
     let entry = |(seq, message)| TranscriptEntry {
         seq,
@@ -338,8 +340,8 @@ fn internal_failure(message: impl Into<String>) -> TurnFailure {
     TurnFailure { code: TurnFailureCode::Internal, message: message.into(), hint: None }
 }
 
-fn failed_end(seat: &TurnSlot, failure: TurnFailure) -> TurnEnd {
-    let full_response = seat.turn.broadcast.text_from(0);
+fn failed_end(slot: &TurnSlot, failure: TurnFailure) -> TurnEnd {
+    let full_response = slot.turn.broadcast.text_from(0);
     TurnEnd { status: TurnStatus::Failed(failure), full_response, ..empty_turn_end() }
 }
 

@@ -1,4 +1,4 @@
-//! Sessions, messages, turns and usage as they are shown. Times are milliseconds since the Unix epoch.
+//! Sessions, messages, turns and usage in their public form. Times are in milliseconds since the Unix epoch.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,46 +7,46 @@ use toolway_models::ModelUsage;
 use toolway_store::{StoredRole, TitleBy, TurnState};
 use toolway_types::RawJson;
 
-/// Which sessions are asked for: those that fit everything that is said.
+/// Filter for a list of sessions. All conditions must match.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SessionListOptions {
-    /// With this text in the title or in a message.
+    /// Text in the title or in a message.
     pub text: Option<String>,
-    /// In which this agent was last talked to.
+    /// Last used agent.
     pub agent: Option<String>,
-    /// Of this principal; an owner's alone to say. An owner sees everybody's where nothing is said.
+    /// Principal of the sessions; only for an owner, who sees all by default.
     pub principal: Option<String>,
-    /// After an earlier page: its [`SessionList::next`].
+    /// Cursor from an earlier page: its [`SessionList::next`].
     pub before: Option<String>,
-    /// Most of them; 50 where nothing is said, 1,000 at most.
+    /// Maximum number of sessions; by default 50, at most 1,000.
     pub limit: Option<usize>,
 }
 
 /// A page of sessions.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SessionList {
-    /// The sessions, those in which something was said last first.
+    /// The sessions, the most recently used first.
     pub sessions: Vec<SessionSummary>,
     /// Cursor of the next page. None if this is the last page.
     pub next: Option<String>,
 }
 
-/// A session without what was said in it.
+/// A session without its messages.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SessionSummary {
-    /// Its id.
+    /// Id of the session.
     pub id: String,
-    /// Its title, where it has one.
+    /// Title of the session.
     pub title: Option<String>,
     /// Author of the title.
     pub title_by: TitleBy,
-    /// The agent that was last talked to in it.
+    /// Agent that was used last.
     pub agent: String,
     /// Owner of the session.
     pub principal: String,
-    /// When it began.
+    /// Time of creation.
     pub created_ms: i64,
-    /// When something was last said in it.
+    /// Time of the last message.
     pub updated_ms: i64,
     /// Number of messages.
     pub messages: u64,
@@ -54,16 +54,16 @@ pub struct SessionSummary {
     pub running: bool,
 }
 
-/// A session with what was said in it last.
+/// A session with its newest messages.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SessionDetail {
     /// The session without its messages.
     pub summary: SessionSummary,
-    /// The newest messages, the oldest of them first.
+    /// The newest messages, oldest first.
     pub history: Vec<MessageView>,
     /// True if there are older ones.
     pub has_more: bool,
-    /// The newest turns, the oldest of them first.
+    /// The newest turns, oldest first.
     pub turns: Vec<TurnSummary>,
 }
 
@@ -79,40 +79,40 @@ pub struct MessageList {
 /// A message.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MessageView {
-    /// Its number in the session, from 1.
+    /// Number of the message in the session, from 1.
     pub seq: u64,
-    /// The turn in which it was said.
+    /// Turn of the message.
     pub turn: String,
     /// Author of the message.
     pub role: StoredRole,
-    /// When it was kept.
+    /// Time at which the message was stored.
     pub created_ms: i64,
     /// True if the message ended before it was complete.
     pub is_cut: bool,
-    /// Its parts: a JSON array.
+    /// Parts of the message: a JSON array.
     pub parts: RawJson,
 }
 
 /// A turn.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TurnSummary {
-    /// Its id, under which its calls are recorded.
+    /// Id of the turn. Its calls are recorded under this id.
     pub id: String,
-    /// The number of the message that it answers.
+    /// Number of the message that the turn answers.
     pub answers: u64,
     /// State of the turn.
     pub state: TurnState,
     /// True if the response was replaced by another.
     pub is_replaced: bool,
-    /// When it began.
+    /// Time of the start.
     pub started_ms: i64,
-    /// When it ended.
+    /// Time of the end.
     pub ended_ms: Option<i64>,
-    /// Why it failed, for programs.
+    /// Code of the failure, for programs.
     pub code: Option<String>,
-    /// Why it failed, in words.
+    /// Description of the failure.
     pub message: Option<String>,
-    /// Why the model's last answer ended.
+    /// Reason why the model's last answer ended.
     pub finish: Option<String>,
     /// Number of requests to models.
     pub rounds: u32,
@@ -126,22 +126,22 @@ pub struct TurnSummary {
     pub currency: Option<String>,
 }
 
-/// A word that is none of those that can be said there.
+/// Error for an unknown value of an enum.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{value:?} is not one of {known}")]
 pub struct UnknownValue {
-    /// The word.
+    /// The unknown value.
     pub value: String,
-    /// Those that can be said.
+    /// The known values.
     pub known: &'static str,
 }
 
-/// The form of an export.
+/// Format of an export.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExportFormat {
-    /// For people.
+    /// Markdown, for people.
     Markdown,
-    /// For programs.
+    /// JSON, for programs.
     Json,
 }
 
@@ -156,29 +156,29 @@ impl FromStr for ExportFormat {
     }
 }
 
-/// By what usage is added up.
+/// Grouping of usage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UsageGrouping {
-    /// The day.
+    /// By day.
     Day,
-    /// The model, `NAME/ID`.
+    /// By model, `NAME/ID`.
     Model,
-    /// The agent.
+    /// By agent.
     Agent,
-    /// The tool, from the records of calls.
+    /// By tool, from the call records.
     Tool,
-    /// The session.
+    /// By session.
     Session,
     /// By principal.
     Principal,
 }
 
 impl UsageGrouping {
-    /// All of them.
+    /// All groupings.
     pub const ALL: [Self; 6] =
         [Self::Day, Self::Model, Self::Agent, Self::Tool, Self::Session, Self::Principal];
 
-    /// The word.
+    /// Returns the name.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -209,20 +209,20 @@ impl FromStr for UsageGrouping {
     }
 }
 
-/// Of which requests usage is asked for.
+/// Filter for usage.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct UsageQuery {
-    /// Of this principal; an owner's alone to say. An owner sees everybody's where nothing is said.
+    /// Principal of the requests; only for an owner, who sees all by default.
     pub principal: Option<String>,
-    /// Begun at this time or later.
+    /// Start of the period.
     pub from_ms: Option<i64>,
-    /// Begun before this time.
+    /// End of the period, exclusive.
     pub to_ms: Option<i64>,
     /// Offset of the reader's clock from UTC in seconds. It determines the start of days.
     pub zone_offset_s: i32,
 }
 
-/// A line of a report on usage. By tool: calls, errors and the time they took; otherwise requests, tokens and cost.
+/// A row of a usage report. By tool: calls, errors and durations; otherwise requests, tokens and cost.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct UsageReportRow {
     /// Key of the group. Null for usage without a key.
@@ -231,13 +231,13 @@ pub struct UsageReportRow {
     pub requests: Option<u64>,
     /// Number of failed requests.
     pub failed: Option<u64>,
-    /// Their tokens.
+    /// Tokens of the requests.
     pub usage: ModelUsage,
     /// Known cost.
     pub cost: Option<f64>,
     /// The currency of `cost`.
     pub currency: Option<String>,
-    /// Of how many requests the cost is not known.
+    /// Number of requests without a known cost.
     pub unpriced: Option<u64>,
     /// Number of tool calls.
     pub calls: Option<u64>,

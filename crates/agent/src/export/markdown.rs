@@ -1,4 +1,4 @@
-//! A session as Markdown.
+//! Formats a session as Markdown.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -13,7 +13,7 @@ use super::quote::{block_quote, code_block, escape_html, escape_inline};
 use crate::budget::format_amount;
 use crate::transcript::part::{self, TranscriptPart};
 
-/// JSON that nests deeper is left on one line: each level indents all within it.
+/// Nesting above which JSON is written on one line, because each level adds indentation.
 const MAX_DEPTH: usize = 32;
 
 pub(super) fn write(session: &SessionRecord, whole: &SessionContents) -> String {
@@ -31,7 +31,7 @@ pub(super) fn write(session: &SessionRecord, whole: &SessionContents) -> String 
     writer.text
 }
 
-/// The results of all calls, until each stands with its call.
+/// Returns the results of all calls.
 fn results_of(messages: &[MessageRecord]) -> HashMap<CallId, ToolResult> {
     let results = messages.iter().filter(|message| message.role == StoredRole::Tool);
     let parts = results.flat_map(|message| part::decode_parts(&message.parts));
@@ -45,7 +45,7 @@ fn results_of(messages: &[MessageRecord]) -> HashMap<CallId, ToolResult> {
 struct SessionMarkdownWriter<'w> {
     text: String,
     contents: &'w SessionContents,
-    /// Those that stand with no call yet.
+    /// Results that have not been written with their call yet.
     results: HashMap<CallId, ToolResult>,
 }
 
@@ -55,7 +55,7 @@ impl SessionMarkdownWriter<'_> {
         self.text.push('\n');
     }
 
-    /// A block of lines that ends with a line feed, and an empty line.
+    /// Writes a block of lines, which ends with a line feed, and an empty line.
     fn block(&mut self, block: &str) {
         self.text.push_str(block);
         self.text.push('\n');
@@ -121,7 +121,7 @@ impl SessionMarkdownWriter<'_> {
         }
     }
 
-    /// A call with how it ended, folded away.
+    /// Writes a collapsed section with a call and its outcome.
     fn call(&mut self, call: &ToolCall, result: Option<&ToolResult>) {
         let mark = match result.map(|result| result.outcome.is_success()) {
             Some(true) => "✓",
@@ -139,7 +139,7 @@ impl SessionMarkdownWriter<'_> {
         self.folded(&summary, &[("json", &arguments), (kind, &outcome)]);
     }
 
-    /// Results whose calls stand nowhere.
+    /// Writes the results without a call.
     fn write_unmatched_results(&mut self, parts: Vec<TranscriptPart>) {
         for part in parts {
             match part {
@@ -159,7 +159,7 @@ impl SessionMarkdownWriter<'_> {
         self.folded(&format!("A result of {}", escape_html(&result.name)), &[(kind, &outcome)]);
     }
 
-    /// Blocks of code that are shown when somebody asks for them. `summary` is HTML.
+    /// Writes collapsed blocks of code. `summary` is HTML.
     fn folded(&mut self, summary: &str, blocks: &[(&str, &str)]) {
         self.block(&format!("<details>\n<summary>{summary}</summary>\n"));
         for (language, text) in blocks {
@@ -195,7 +195,7 @@ impl SessionMarkdownWriter<'_> {
     }
 }
 
-/// An outcome as a block of code: its language, its text.
+/// Formats an outcome as a block of code: its language and its text.
 fn outcome_block(outcome: &Outcome) -> (&'static str, String) {
     match outcome {
         Outcome::Success(ToolOutput { content, structured: Some(value), .. }) if content.is_empty() => {
@@ -227,7 +227,7 @@ fn content_text(part: &ContentPart) -> String {
     }
 }
 
-/// JSON over several lines, its texts and numbers as they were written; any other text as it is.
+/// Indents JSON, without changing strings and numbers; other text is unchanged.
 fn indented(text: &str) -> String {
     if RawJson::parse(text).is_err() || nests_deeper_than(text, MAX_DEPTH) {
         return text.to_owned();

@@ -1,16 +1,16 @@
-//! Somebody else's text in a Markdown document of ours: it keeps what Markdown it has, within its own part.
+//! Embeds untrusted text in a Markdown document. Its own Markdown works only within its part.
 //!
-//! A text is set as a block quote, whose every line is marked, so that nothing of it stands outside. Within it, blocks
-//! of code are set anew with fences that are longer than anything in them, and spans of code likewise; everywhere else
-//! what could begin HTML is written so that it does not, and pictures from elsewhere are not loaded. Where there may be
-//! spans of code, a `$` begins no formula: one that ends within a span would take the span apart.
+//! A text becomes a block quote whose every line is marked, so that it can't leave the quote. Within it, code
+//! blocks and code spans get new fences that are longer than any in the text. Elsewhere, everything that
+//! could start HTML is escaped, and remote images are not loaded. If there may be code spans, a `$` starts no
+//! formula: a formula that ends within a span would break the span.
 
 use std::borrow::Cow;
 
-/// Longest run of backticks for which spans of code are set anew; past it they are text.
+/// Maximum length of a run of backticks for which code spans get new fences; above it, backticks are text.
 const MAX_BACKTICKS: usize = 16;
 
-/// A text as a block quote. Ends with a line feed.
+/// Formats a text as a block quote, which ends with a line feed.
 pub(super) fn block_quote(text: &str) -> String {
     // Markdown ends a line at any of these.
     let text = text.replace("\r\n", "\n").replace('\r', "\n");
@@ -29,7 +29,7 @@ pub(super) fn block_quote(text: &str) -> String {
         };
         let code: Vec<&str> = lines.by_ref().take_while(|next| !opening.is_closed_by(next)).collect();
         let fence = fence_for(&code.join("\n"));
-        // Apart from what stands before and after: neither can take it in.
+        // Empty lines separate it from the text before and after it.
         line("");
         line(&format!("{fence}{}", opening.language));
         code.iter().for_each(|code| line(code));
@@ -39,14 +39,14 @@ pub(super) fn block_quote(text: &str) -> String {
     quoted
 }
 
-/// A text as a block of code. Ends with a line feed.
+/// Formats a text as a code block, which ends with a line feed.
 pub(super) fn code_block(language: &str, text: &str) -> String {
     let text = text.replace("\r\n", "\n").replace('\r', "\n");
     let fence = fence_for(&text);
     format!("{fence}{language}\n{text}\n{fence}\n")
 }
 
-/// A short text within a line of Markdown: no mark in it means anything.
+/// Escapes a short text for a line of Markdown.
 pub(super) fn escape_inline(text: &str) -> String {
     let mut words = String::with_capacity(text.len());
     for letter in one_line(text).chars() {
@@ -58,12 +58,12 @@ pub(super) fn escape_inline(text: &str) -> String {
     words
 }
 
-/// A short text within a line of HTML.
+/// Escapes a short text for a line of HTML.
 pub(super) fn escape_html(text: &str) -> String {
     one_line(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
-/// Without what breaks a line or changes its direction.
+/// Removes characters that break a line or change its direction.
 fn one_line(text: &str) -> String {
     let shown = |letter: char| {
         let turns =
@@ -75,7 +75,7 @@ fn one_line(text: &str) -> String {
     plain.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// A fence that nothing in a text closes.
+/// Returns a fence that does not occur in a text.
 fn fence_for(text: &str) -> String {
     "`".repeat((longest_run(text) + 1).max(3))
 }
@@ -89,7 +89,7 @@ fn longest_run(text: &str) -> usize {
     longest
 }
 
-/// The start of a block of code.
+/// The opening fence of a code block.
 struct QuotedFence<'t> {
     mark: char,
     length: usize,
@@ -113,7 +113,7 @@ impl<'t> QuotedFence<'t> {
         })
     }
 
-    /// The mark that a line begins with, how often, and what follows.
+    /// Returns the fence character at the start of a line, its count, and the rest.
     fn run(line: &str) -> Option<(char, usize, &str)> {
         let start = line.trim_start_matches(' ');
         let mark = start.chars().next().filter(|mark| matches!(mark, '`' | '~'))?;
@@ -123,17 +123,17 @@ impl<'t> QuotedFence<'t> {
     }
 }
 
-/// A line whose indentation is of spaces alone. How wide a tab is depends on what stands before it, and a quote's mark
-/// does: one that indents by four where the text stands alone may indent by two within the quote, where a fence may
-/// stand behind it.
+/// Replaces tabs in the indentation with spaces. The width of a tab depends on its column, and the mark of a
+/// quote changes the column: a tab that indents by four on its own may indent by two within the quote, where
+/// a fence may follow.
 fn indented(line: &str) -> Cow<'_, str> {
     let text = line.trim_start_matches([' ', '\t']);
     let (space, _) = line.split_at(line.len() - text.len());
     if space.contains('\t') { Cow::Owned(space.replace('\t', "    ") + text) } else { Cow::Borrowed(line) }
 }
 
-/// A line without what could begin HTML or load a picture; spans of code in it are set with `spans` backticks, which
-/// occur nowhere else in the text.
+/// Escapes everything in a line that could start HTML or load an image. Code spans in it get `spans`
+/// backticks, a number that does not occur elsewhere in the text.
 fn neutralise_line(line: &str, spans: usize) -> String {
     let mut safe = String::with_capacity(line.len() + 8);
     let mut rest = line;
@@ -158,7 +158,7 @@ fn neutralise_line(line: &str, spans: usize) -> String {
             safe.push_str("&lt;");
             rest = next;
         } else if let Some(next) = from.strip_prefix('$') {
-            // Backticks somewhere: `spans` is one more than the longest run of them.
+            // There are backticks: `spans` is one more than the longest run of them.
             if spans > 1 && !is_escaped(&safe) {
                 safe.push('\\');
             }
@@ -182,7 +182,8 @@ fn is_escaped(before: &str) -> bool {
     marks % 2 == 1
 }
 
-/// The code up to a run of backticks like the one before it, and what follows. None where other backticks come first.
+/// Returns the code up to a run of backticks equal to the one before it, and the rest. `None` if a different
+/// run comes first.
 fn find_code_span<'t>(after: &'t str, run: &str) -> Option<(&'t str, &'t str)> {
     let at = after.find('`').filter(|at| *at > 0)?;
     let (code, closing) = after.split_at(at);

@@ -1,4 +1,4 @@
-//! The table as it is now: read from its file, and again when that has changed.
+//! The current price table: read from its file, and again after changes.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -8,10 +8,10 @@ use parking_lot::Mutex;
 use super::{PriceTable, parse};
 use crate::files::{self, FileProblem, FileStamps, MAX_FILE};
 
-/// Most bytes of the file: LiteLLM's whole list takes some of them.
+/// Maximum size of the file, in bytes; LiteLLM's whole list needs several MiB.
 const MAX_BYTES: u64 = 8 * MAX_FILE;
 
-/// The table of the file `prices.toml`, which need not exist.
+/// The price table of the file `prices.toml`, which may be missing.
 #[derive(Debug)]
 pub struct PriceCatalog {
     file: PathBuf,
@@ -27,24 +27,24 @@ struct PriceCatalogState {
 }
 
 impl PriceCatalog {
-    /// Reads the file. What is wrong with it is kept in [`Prices::problems`]; then there are no prices.
+    /// Reads the file. Problems are in [`PriceCatalog::problems`]; then there are no prices.
     pub async fn open(file: PathBuf) -> Arc<Self> {
         let prices = Arc::new(Self { file, state: Mutex::default() });
-        // What fails here is kept.
+        // `reload` stores its errors.
         let _ = prices.reload().await;
         prices
     }
 
-    /// The table as it is now.
+    /// Returns the current table.
     #[must_use]
     pub fn table(&self) -> Arc<PriceTable> {
         Arc::clone(&self.state.lock().table)
     }
 
-    /// Reads the file again. Where something is wrong in it, what stood before stands.
+    /// Reads the file again. If it has problems, the previous table stays in use.
     ///
     /// # Errors
-    /// Everything that is wrong in it; also in [`Prices::problems`] from then on.
+    /// All problems; they are also in [`PriceCatalog::problems`].
     pub async fn reload(self: &Arc<Self>) -> Result<(), Vec<FileProblem>> {
         let this = Arc::clone(self);
         let read = tokio::task::spawn_blocking(move || this.read_file()).await;
@@ -58,14 +58,14 @@ impl PriceCatalog {
         now.is_ok_and(|now| now != self.state.lock().file_stamps)
     }
 
-    /// Problems of the current file.
+    /// Returns the problems of the current file.
     #[must_use]
     pub fn problems(&self) -> Vec<FileProblem> {
         self.state.lock().problems.clone()
     }
 
     fn read_file(&self) -> Result<(), Vec<FileProblem>> {
-        // Before it is read: what changes in between is seen the next time.
+        // Taken before the file is read, so that a change in the meantime is noticed.
         let mark = files::file_stamps([self.file.clone()]);
         let read = match files::read_text_limited(&self.file, MAX_BYTES) {
             Ok(None) => Ok(PriceTable::default()),

@@ -1,4 +1,4 @@
-//! The table as a file: read with all that is wrong in it and the line where it stands, and written.
+//! Parses the table with all problems and their lines, and writes it.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -14,9 +14,9 @@ use crate::files::{FileProblem, line_of};
 /// Fields of a price that had another name in version 0.1.
 const RENAMED_FIELDS: &[(&str, &str)] =
     &[("context_tokens", "context_window"), ("up_to_input", "up_to_input_tokens")];
-/// Most prices in one file.
+/// Maximum number of prices in one file.
 pub(super) const MAX_PRICES: usize = 20_000;
-/// More than this per million tokens is a slip.
+/// Price per million tokens above which a value counts as a mistake.
 const MAX_PRICE: f64 = 1e9;
 
 pub(super) fn parse(text: &str, path: &Path) -> Result<PriceTable, Vec<FileProblem>> {
@@ -63,7 +63,7 @@ pub(super) fn parse(text: &str, path: &Path) -> Result<PriceTable, Vec<FileProbl
     if problems.is_empty() { Ok(table) } else { Err(problems) }
 }
 
-/// One price, or what is wrong with it and where.
+/// Parses one price, or returns the problem and its position.
 fn read(price: Spanned<DeValue<'_>>) -> Result<Price, (usize, String)> {
     let start = price.span().start;
     let places: Vec<(String, usize)> = match price.get_ref() {
@@ -116,7 +116,7 @@ pub(super) fn write(table: &PriceTable) -> String {
             }
         };
         line("model", Some(quoted(&price.model)));
-        // With a point or an exponent, so that it stays a number of that kind.
+        // With a point or an exponent, so that it stays a float.
         line("input", price.input.map(|number| format!("{number:?}")));
         line("cached", price.cached.map(|number| format!("{number:?}")));
         line("cache_written", price.cache_written.map(|number| format!("{number:?}")));

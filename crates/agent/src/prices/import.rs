@@ -1,4 +1,4 @@
-//! Taking over a table from elsewhere: one of our own form, or the file that LiteLLM keeps.
+//! Imports a price table in Toolway's format or in LiteLLM's.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use super::file::MAX_PRICES;
 use super::{PriceTable, litellm, parse};
 use crate::files::FileProblem;
 
-/// A table that was taken over.
+/// An imported table.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PriceImport {
     /// The table.
@@ -17,36 +17,36 @@ pub struct PriceImport {
     pub notes: Vec<String>,
 }
 
-/// Why nothing was taken over.
+/// Reason why nothing was imported.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PriceImportError {
-    /// It is neither the one nor the other.
+    /// The file has neither format.
     #[error("{name} is neither a price table (TOML) nor LiteLLM's price file (JSON)")]
     Unknown {
-        /// The file.
+        /// Name of the file.
         name: String,
     },
-    /// It is a table of prices, and something is wrong in it.
+    /// The file is a price table with problems.
     #[error("{}", .0.first().map(ToString::to_string).unwrap_or_default())]
     Problems(Vec<FileProblem>),
-    /// It is too much.
+    /// The file has too many prices.
     #[error("{name} has {count} prices; the maximum is {MAX_PRICES}")]
     TooMany {
-        /// The file.
+        /// Name of the file.
         name: String,
         /// Number of prices.
         count: usize,
     },
 }
 
-/// Takes over a table: the text of `path`, in our own form or in LiteLLM's. Prices that don't say where they are from
-/// get `source` (the file's name, an address), and `date` for when they were read there.
+/// Imports a table: the text of `path`, in Toolway's format or in LiteLLM's. Prices without a source get
+/// `source` (the file's name or a URL) and `date`, the date of the import.
 ///
-/// LiteLLM's names of providers become names of model providers: its `openai/…` is what costs are found by where the
-/// owner's model provider is called `openai`.
+/// LiteLLM's provider names become names of model providers: prices of its `openai/…` apply if the owner's
+/// model provider is called `openai`.
 ///
 /// # Errors
-/// [`ImportError`]; then there is nothing to be written.
+/// [`PriceImportError`] if nothing can be imported.
 pub fn import(text: &str, path: &Path, source: &str, date: &str) -> Result<PriceImport, PriceImportError> {
     let name = path.display().to_string();
     let found = if text.trim_start().starts_with('{') {

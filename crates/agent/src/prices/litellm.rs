@@ -1,5 +1,6 @@
-//! Prices from the JSON file that LiteLLM keeps (`model_prices_and_context_window.json`): one object a model, with
-//! prices per token in US dollars. Only what can be said exactly in our table is taken over; what can't is told.
+//! Imports prices from LiteLLM's JSON file (`model_prices_and_context_window.json`): one object per model,
+//! with prices per token in US dollars. Only prices that can be represented exactly are imported; the others
+//! are reported.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -7,9 +8,9 @@ use toolway_types::JsonObject;
 
 use super::{Price, TOKENS_PER_PRICE};
 
-/// Kinds of models that a conversation is had with.
+/// Kinds of models for conversations.
 const MODES: &[&str] = &["chat", "responses"];
-/// The entry that shows what others look like.
+/// Entry that documents the format.
 const SAMPLE_ENTRY: &str = "sample_spec";
 
 /// Content of the file.
@@ -20,7 +21,7 @@ pub(super) struct LiteLlmPrices {
     pub(super) notes: Vec<String>,
 }
 
-/// The fields of an entry that count.
+/// The relevant fields of an entry.
 #[derive(Deserialize)]
 struct LiteLlmEntry {
     litellm_provider: Option<String>,
@@ -33,7 +34,7 @@ pub(super) fn is_litellm_file(file: &JsonObject) -> bool {
     file.values().any(|entry| entry.get("litellm_provider").is_some())
 }
 
-/// Takes over what can be.
+/// Imports all representable prices.
 pub(super) fn read(file: &JsonObject, source: &str, date: &str) -> LiteLlmPrices {
     let mut found = LiteLlmPrices::default();
     for (key, entry) in file.iter().filter(|(key, _)| *key != SAMPLE_ENTRY) {
@@ -46,7 +47,7 @@ pub(super) fn read(file: &JsonObject, source: &str, date: &str) -> LiteLlmPrices
             found.notes.push(format!("{key}: its provider or its mode is not a text"));
             continue;
         };
-        // What is no conversation (pictures, embeddings, speech) is not for this table.
+        // Other models (images, embeddings, speech) do not belong into this table.
         if !mode.as_deref().is_some_and(|mode| MODES.contains(&mode)) {
             continue;
         }
@@ -81,7 +82,7 @@ pub(super) fn read(file: &JsonObject, source: &str, date: &str) -> LiteLlmPrices
             }
         }
     }
-    // By name, and the smaller of two steps of one model first.
+    // By name, and smaller tiers of one model first.
     found.prices.sort_by(|one, other| {
         let most = |price: &Price| price.up_to_input_tokens.unwrap_or(u64::MAX);
         one.model.cmp(&other.model).then_with(|| most(one).cmp(&most(other)))
@@ -115,13 +116,14 @@ impl PriceTier {
     }
 }
 
-/// The names of the prices.
+/// Names of the price fields.
 const INPUT: &str = "input_cost_per_token";
 const OUTPUT: &str = "output_cost_per_token";
 const CACHED: &str = "cache_read_input_token_cost";
 const WRITTEN: &str = "cache_creation_input_token_cost";
 
-/// The prices of a model, the smallest requests first; or why they can't be said.
+/// Returns the prices of a model, the tier of the smallest requests first, or the reason why they can't be
+/// represented.
 fn price_tiers(fields: &JsonObject) -> Result<Vec<PriceTier>, String> {
     if fields.contains_key("tiered_pricing") {
         return Err("its tiered prices have an unsupported form".to_owned());
@@ -151,7 +153,7 @@ fn price_tiers(fields: &JsonObject) -> Result<Vec<PriceTier>, String> {
     for (tokens, suffix) in bounds {
         let above = at(&suffix)?;
         steps.push(PriceTier { up_to_input_tokens: Some(tokens), ..first });
-        // What is not said above costs what it costs below.
+        // A price that is missing above the bound is the same as below it.
         first = PriceTier {
             up_to_input_tokens: None,
             input: above.input.or(first.input),
@@ -164,7 +166,7 @@ fn price_tiers(fields: &JsonObject) -> Result<Vec<PriceTier>, String> {
     Ok(steps)
 }
 
-/// The size above which a field's price counts, and how the names of such fields end: `_above_200k_tokens`.
+/// Returns the size above which a field's price applies, and the suffix of such fields: `_above_200k_tokens`.
 fn tier_bound(key: &str) -> Option<(u64, String)> {
     let rest = [INPUT, OUTPUT, CACHED, WRITTEN].iter().find_map(|name| key.strip_prefix(name))?;
     let thousands = rest.strip_prefix("_above_")?.strip_suffix("k_tokens")?;
@@ -172,7 +174,8 @@ fn tier_bound(key: &str) -> Option<(u64, String)> {
     Some((tokens, rest.to_owned()))
 }
 
-/// A price per token as one per million: a number, or a text that is one. None where there is none.
+/// Converts a price per token, a number or a string with one, to a price per million. `None` if it is
+/// missing.
 fn per_million(fields: &JsonObject, name: &str) -> Result<Option<f64>, String> {
     let number = match fields.get(name) {
         None | Some(Value::Null) => return Ok(None),
@@ -185,7 +188,7 @@ fn per_million(fields: &JsonObject, name: &str) -> Result<Option<f64>, String> {
     }
 }
 
-/// Without the last digits, which the multiplication made up.
+/// Removes the last digits, which are artefacts of the multiplication.
 fn rounded(number: f64) -> f64 {
     format!("{number:.9}").parse().unwrap_or(number)
 }

@@ -1,24 +1,23 @@
-//! Patterns over names of models.
+//! Patterns for names of models.
 
-/// Reports whether a pattern matches a text: `*` is any text, also none, and `?` any one character. Takes time by
-/// length times
-/// length at most.
+/// Returns true if a pattern matches a text: `*` is any text, including none, and `?` any one character. The
+/// time is bounded by the product of both lengths.
 pub(super) fn matches(pattern: &str, text: &str) -> bool {
     let (mut pattern, mut text) = (pattern.chars(), text.chars());
-    // What follows the last star, and how far the text was tried with it.
+    // The pattern after the last star, and the position in the text where it was tried.
     let mut star: Option<(std::str::Chars<'_>, std::str::Chars<'_>)> = None;
     loop {
         let at = (pattern.clone(), text.clone());
         match (pattern.next(), text.next()) {
             (Some('*'), _) => {
-                // The star takes nothing yet.
+                // The star matches nothing at first.
                 text = at.1;
                 star = Some((pattern.clone(), text.clone()));
             }
             (Some(wanted), Some(letter)) if wanted == '?' || wanted == letter => {}
             (None, None) => return true,
             _ => {
-                // The last star takes one character more.
+                // The last star matches one character more.
                 let Some((after, tried)) = star.as_mut() else { return false };
                 if tried.next().is_none() {
                     return false;

@@ -1,5 +1,5 @@
-//! Definitions of tools and sets of them that were sent before: what stayed the same is the same thing again, so that
-//! the forms in which providers want it, which are kept with it, are made once.
+//! A cache of tool definitions and sets of them. Unchanged definitions stay the same objects, so that their
+//! provider-specific forms, which are stored with them, are created only once.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Weak};
@@ -8,20 +8,20 @@ use parking_lot::Mutex;
 use toolway_core::ToolSpec;
 use toolway_models::{ToolDefinition, ToolSet};
 
-/// Definitions that are kept.
+/// Maximum number of cached definitions.
 const MAX_DEFINITIONS: usize = 16_384;
-/// Sets that are kept.
+/// Maximum number of cached sets.
 const MAX_SETS: usize = 64;
 
-/// Definitions and sets that were sent before, for all conversations.
+/// Cached definitions and sets of all conversations.
 #[derive(Debug, Default)]
 pub(crate) struct DefinitionCache {
     definitions: Mutex<HashMap<String, Vec<CachedDefinition>>>,
-    /// Those that were asked for last come first.
+    /// The most recently used first.
     sets: Mutex<VecDeque<Arc<ToolSet>>>,
 }
 
-/// A definition, and what it was made of.
+/// A definition and its source.
 #[derive(Debug)]
 struct CachedDefinition {
     spec: Weak<ToolSpec>,
@@ -29,7 +29,7 @@ struct CachedDefinition {
 }
 
 impl DefinitionCache {
-    /// The definition of a tool under a name.
+    /// Returns the definition of a tool under a name.
     pub(super) fn definition(&self, name: &str, spec: &Arc<ToolSpec>) -> Arc<ToolDefinition> {
         let mut definitions = self.definitions.lock();
         let is_of = |made: &&CachedDefinition| std::ptr::eq(made.spec.as_ptr(), Arc::as_ptr(spec));
@@ -48,13 +48,14 @@ impl DefinitionCache {
         let parameters = spec.parameters().raw().cloned();
         let definition = Arc::new(ToolDefinition::new(name, spec.description(), parameters));
         let made = definitions.entry(name.to_owned()).or_default();
-        // Of a name there is one spec, but while it changes, and where two sources of one name follow each other.
+        // A name usually has one spec, except while the spec changes or when two sources with the same name
+        // follow each other.
         made.retain(|made| made.spec.strong_count() > 0);
         made.push(CachedDefinition { spec: Arc::downgrade(spec), definition: Arc::clone(&definition) });
         definition
     }
 
-    /// The set of these.
+    /// Returns the set of these definitions.
     pub(super) fn set(&self, mut tools: Vec<Arc<ToolDefinition>>) -> Arc<ToolSet> {
         tools.sort_by(|a, b| a.name.cmp(&b.name));
         tools.dedup_by(|later, first| later.name == first.name);

@@ -1,17 +1,17 @@
-//! Which tools a conversation used or found last. It is read from what was said, so that it is the same after a
-//! restart.
+//! The tools that a conversation used or found most recently. They are derived from the messages, so that
+//! they are the same after a restart.
 
 use std::collections::VecDeque;
 
 use toolway_models::{MessagePart, ModelMessage};
 use toolway_types::Outcome;
 
-/// Names that are remembered: more than any request carries.
+/// Maximum number of remembered names: more than any request contains.
 const MAX_NAMES: usize = 256;
-/// The tool that finds others, by the name that models know.
+/// The tool that finds others, by its name for models.
 const FIND_TOOLS_NAME: &str = "find_tools";
 
-/// The names of tools, as a model knows them, the last first.
+/// Names of tools for models, the most recent first.
 #[derive(Debug, Default)]
 pub(crate) struct RecentTools {
     names: VecDeque<String>,
@@ -19,17 +19,17 @@ pub(crate) struct RecentTools {
 }
 
 impl RecentTools {
-    /// Changes whenever anything else does.
+    /// Returns a number that changes with every change.
     pub(super) fn version(&self) -> u64 {
         self.version
     }
 
-    /// Recency of a tool's last use or find: 0 is the most recent tool.
+    /// Returns the recency of a tool's last use or find: 0 is the most recent tool.
     pub(super) fn recency(&self, name: &str) -> Option<usize> {
         self.names.iter().position(|it| it == name)
     }
 
-    /// Notes all that was used and found in a message, later than in those before.
+    /// Records all tools that were used or found in a message as more recent than the earlier ones.
     pub(crate) fn record_message(&mut self, message: &ModelMessage) {
         for part in &message.parts {
             match part {
@@ -60,7 +60,7 @@ impl RecentTools {
         }
     }
 
-    /// The best of what was found counts as the last.
+    /// Records found tools. The best match counts as the most recent.
     fn record_found(&mut self, outcome: &Outcome) {
         let Outcome::Success(output) = outcome else { return };
         let answer = match &output.structured {

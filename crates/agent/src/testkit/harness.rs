@@ -1,4 +1,4 @@
-//! A gateway's inside: an engine with tools, agents, a scripted model, and conversations over all that.
+//! A test harness: an engine with tools, agents, a scripted model, and conversations.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -37,7 +37,7 @@ type ClosureToolFn =
 /// Start of the clock: 2026-01-01T00:00:00Z.
 const START_MS: i64 = 1_767_225_600_000;
 
-/// A wall clock that moves when it is told to.
+/// A wall clock that tests advance.
 #[derive(Debug)]
 pub(crate) struct ManualClock(AtomicI64);
 
@@ -82,19 +82,19 @@ where
     Arc::new(ClosureTool { spec, run: Box::new(move |arguments, cx| Box::pin(run(arguments, cx))) })
 }
 
-/// A tool that answers at once.
+/// Creates a tool that answers at once.
 pub(crate) fn answering(name: &str, says: &str) -> Arc<dyn Tool> {
     let says = says.to_owned();
     tool(document(name), move |_, _| std::future::ready(Ok(ToolOutput::text(says.clone()))))
 }
 
-/// A tool that fails at once.
+/// Creates a tool that fails at once.
 pub(crate) fn failing(name: &str, says: &str) -> Arc<dyn Tool> {
     let says = says.to_owned();
     tool(document(name), move |_, _| std::future::ready(Err(ToolError::new(Code::ToolFailed, says.clone()))))
 }
 
-/// A tool that never answers.
+/// Creates a tool that never answers.
 pub(crate) fn endless(name: &str) -> Arc<dyn Tool> {
     tool(document(name), |_, _| std::future::pending())
 }
@@ -127,7 +127,7 @@ pub(crate) struct ConversationHarnessBuilder {
     pub(crate) agents: Vec<AgentDefinition>,
     pub(crate) settings: ConversationSettings,
     pub(crate) budget: BudgetSettings,
-    /// The text of `prices.toml`.
+    /// Text of `prices.toml`.
     pub(crate) prices: &'static str,
     /// True to store messages on disk instead of in memory.
     pub(crate) on_disk: bool,
@@ -147,7 +147,7 @@ impl ConversationHarnessBuilder {
         }
     }
 
-    /// The world. Its time stands still from now on, but for one that is kept on disk.
+    /// Builds the harness. Its time is paused from now on, except with a store on disk.
     pub(crate) async fn build(self) -> ConversationHarness {
         let folder = tempfile::tempdir().unwrap();
         self.build_in(folder).await
@@ -195,7 +195,7 @@ impl ConversationHarnessBuilder {
             true => Conversations::new(parts),
             false => Conversations::with_store(parts, memory.clone()),
         };
-        // What is kept on disk is kept by a thread, whose time goes on.
+        // The store on disk has its own thread, whose time is not paused.
         let pause = (!self.on_disk).then(PausedClockGuard::begin);
         ConversationHarness {
             _pause: pause,
@@ -212,7 +212,7 @@ impl ConversationHarnessBuilder {
     }
 }
 
-/// Time stands still while this lives.
+/// Pauses the time while it lives.
 pub(crate) struct PausedClockGuard(());
 
 impl PausedClockGuard {
@@ -235,13 +235,13 @@ pub(crate) fn assert_passed(since: tokio::time::Instant, time: Duration) {
     assert!(passed >= time && passed < time + Duration::from_millis(5), "{passed:?} and not {time:?}");
 }
 
-/// A gateway's inside. Of those whose time stands still there is one at a time.
+/// The test harness. Only one with a paused clock exists at a time.
 pub(crate) struct ConversationHarness {
     _pause: Option<PausedClockGuard>,
     pub(crate) folder: TempDir,
     pub(crate) clock: Arc<ManualClock>,
     pub(crate) registry: Arc<Registry>,
-    /// A device with the tools of the world.
+    /// A device with the tools of the harness.
     pub(crate) phone: Lease,
     pub(crate) store: Store,
     pub(crate) engine: Arc<Engine>,
@@ -255,7 +255,7 @@ impl ConversationHarness {
         ConversationHarnessBuilder::new(ScriptedProvider::new(scripts), tools).build().await
     }
 
-    /// A turn of the client `ann` in the session `s`.
+    /// Creates a turn of the client `ann` in the session `s`.
     pub(crate) fn turn_request(&self, says: &str) -> TurnRequest {
         TurnRequest {
             session: "s".into(),
@@ -276,20 +276,20 @@ impl ConversationHarness {
         self.try_start(turn).await.unwrap()
     }
 
-    /// Says something and waits for the whole answer.
+    /// Sends a message and waits for the whole answer.
     pub(crate) async fn say(&self, says: &str) -> TurnEventLog {
         TurnEventLog::collect(self.start(self.turn_request(says)).await).await
     }
 }
 
-/// All that a viewer was told.
+/// All events that a viewer received.
 #[derive(Debug)]
 pub(crate) struct TurnEventLog {
     pub(crate) events: Vec<TurnEvent>,
 }
 
 impl TurnEventLog {
-    /// Listens until nothing more comes.
+    /// Collects events until the channel closes.
     pub(crate) async fn collect(mut viewer: TurnViewer) -> Self {
         let mut events = Vec::new();
         while let Some(event) = viewer.events.recv().await {
@@ -298,7 +298,7 @@ impl TurnEventLog {
         Self { events }
     }
 
-    /// The end of the turn, which is published once.
+    /// Returns the end of the turn, which is published once.
     #[track_caller]
     pub(crate) fn end(&self) -> &TurnEnd {
         let ends: Vec<_> = self
@@ -313,7 +313,7 @@ impl TurnEventLog {
         ends[0]
     }
 
-    /// All chunks together, as far as they were not taken back.
+    /// Returns the text of all chunks that were not discarded.
     pub(crate) fn text(&self) -> String {
         let mut text = String::new();
         for event in &self.events {
@@ -326,7 +326,7 @@ impl TurnEventLog {
         text
     }
 
-    /// Results of calls, in the order of their ends.
+    /// Returns the results of calls, in the order of their ends.
     pub(crate) fn tool_results(&self) -> Vec<(CallId, String, Arc<Outcome>)> {
         let result = |event: &TurnEvent| match event {
             TurnEvent::ToolResult { id, name, outcome, .. } => Some((*id, name.clone(), Arc::clone(outcome))),
@@ -344,7 +344,7 @@ impl TurnEventLog {
     }
 }
 
-/// Lets all tasks that can run do so, several times over; the paused clock does not move.
+/// Lets all ready tasks run several times; the paused clock does not advance.
 pub(crate) async fn settle() {
     for _ in 0..64 {
         tokio::task::yield_now().await;

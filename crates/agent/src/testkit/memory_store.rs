@@ -1,4 +1,4 @@
-//! Keeps what is said in memory, as the store keeps it on disk.
+//! A conversation store in memory, which behaves like the one on disk.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use toolway_store::{
 use crate::transcript;
 use crate::turn::conversation_store::{ConversationStore, SessionHistory};
 
-/// Keeps what is said in memory.
+/// A conversation store in memory.
 #[derive(Debug, Default)]
 pub(crate) struct MemoryConversationStore {
     state: Mutex<MemoryStoreState>,
@@ -34,7 +34,7 @@ struct MemoryStoreState {
 }
 
 impl MemoryConversationStore {
-    /// Messages of a session.
+    /// Returns the messages of a session.
     pub(crate) fn messages_of(&self, session: &str) -> Vec<ModelMessage> {
         self.records(session).iter().map(|record| transcript::entry_from_record(record).message).collect()
     }
@@ -66,7 +66,7 @@ impl MemoryConversationStore {
         }
     }
 
-    /// Number of running turns.
+    /// Returns the number of running turns.
     pub(crate) fn running_turns(&self) -> usize {
         self.state.lock().turns.values().filter(|(_, state)| *state == TurnState::Running).count()
     }

@@ -1,4 +1,4 @@
-//! A model that says what a script says.
+//! A model provider that follows a script.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -18,15 +18,15 @@ use toolway_models::{
 };
 use toolway_types::{CallId, RawJson};
 
-/// One thing that a scripted model does.
+/// A step of a script.
 #[derive(Debug, Clone)]
 pub(crate) enum ScriptStep {
     Say(ModelEvent),
     Fail(ModelError),
-    /// Waits until the gate is opened.
+    /// Waits until the gate is open.
     Wait(Arc<ScriptGate>),
     Sleep(Duration),
-    /// Says nothing for ever.
+    /// Never continues.
     Hang,
     Panic,
 }
@@ -34,7 +34,7 @@ pub(crate) enum ScriptStep {
 /// One answer. The stream ends with it.
 pub(crate) type ModelScript = Vec<ScriptStep>;
 
-/// Holds a script up until it is opened.
+/// Pauses a script until it is opened.
 #[derive(Debug)]
 pub(crate) struct ScriptGate {
     open: Semaphore,
@@ -50,7 +50,7 @@ impl ScriptGate {
         self.open.add_permits(1);
     }
 
-    /// Resolves when somebody waits at it.
+    /// Resolves when a script waits at the gate.
     pub(crate) async fn reached(&self) {
         self.reached.acquire().await.unwrap().forget();
     }
@@ -61,12 +61,12 @@ impl ScriptGate {
     }
 }
 
-/// A provider whose answers are scripts, in order; the last one again when they are used up.
+/// A provider whose answers are scripts, in order. The last one is repeated.
 #[derive(Debug)]
 pub(crate) struct ScriptedProvider {
     name: Arc<str>,
     pub(crate) max_tools: usize,
-    /// Tools that it can't be told of.
+    /// Tools that it can't express.
     pub(crate) inexpressible_tools: Vec<String>,
     scripts: Mutex<VecDeque<ModelScript>>,
     requests: Mutex<Vec<Arc<ModelRequest>>>,
@@ -89,12 +89,12 @@ impl ScriptedProvider {
         self.scripts.lock().push_back(script);
     }
 
-    /// Received requests, in order.
+    /// Returns the received requests, in order.
     pub(crate) fn requests(&self) -> Vec<Arc<ModelRequest>> {
         self.requests.lock().clone()
     }
 
-    /// The names of the tools of each request.
+    /// Returns the names of the tools of each request.
     pub(crate) fn request_tools(&self) -> Vec<Vec<String>> {
         let names = |request: &Arc<ModelRequest>| {
             request.tools.tools().iter().map(|tool| tool.name.clone()).collect()
@@ -102,7 +102,7 @@ impl ScriptedProvider {
         self.requests().iter().map(names).collect()
     }
 
-    /// Number of response streams that were dropped.
+    /// Returns the number of response streams that were dropped.
     pub(crate) fn dropped_streams(&self) -> usize {
         self.dropped_streams.load(Ordering::SeqCst)
     }
@@ -152,7 +152,7 @@ impl ModelProvider for ScriptedProvider {
         self.requests.lock().push(request);
         let mut scripts = self.scripts.lock();
         let script = if scripts.len() > 1 { scripts.pop_front() } else { scripts.front().cloned() };
-        // A script is said anew each time, and its calls have ids of their own.
+        // A script is created anew each time, and its calls have their own ids.
         let script = script.unwrap_or_default().into_iter().map(duplicate_step).collect();
         let speaking = ScriptedStream { script, dropped: Arc::clone(&self.dropped_streams) };
         Box::pin(stream::unfold(speaking, |mut speaking| async move {
@@ -199,7 +199,7 @@ pub(crate) fn usage(input: u64, output: u64) -> ScriptStep {
     ScriptStep::Say(ModelEvent::Usage(usage))
 }
 
-/// A whole answer in words.
+/// Creates a whole answer with text.
 pub(crate) fn text_answer(words: &str) -> ModelScript {
     vec![
         ScriptStep::Say(ModelEvent::Started { model: Some("fake-1".to_owned()) }),
@@ -220,7 +220,7 @@ fn call(name: &str, arguments: &str, is_cut: bool) -> ScriptStep {
     })))
 }
 
-/// A whole answer that calls tools.
+/// Creates a whole answer that calls tools.
 pub(crate) fn tool_call_answer(calls: &[(&str, &str)]) -> ModelScript {
     let mut script = vec![ScriptStep::Say(ModelEvent::Started { model: None })];
     script.extend(calls.iter().map(|(name, arguments)| call(name, arguments, false)));
@@ -228,7 +228,7 @@ pub(crate) fn tool_call_answer(calls: &[(&str, &str)]) -> ModelScript {
     script
 }
 
-/// An answer that ends in the middle of a call.
+/// Creates an answer that ends in the middle of a call.
 pub(crate) fn cut_call_answer(name: &str, arguments: &str) -> ModelScript {
     vec![call(name, arguments, true), usage(10, 5), finished(FinishReason::Length)]
 }

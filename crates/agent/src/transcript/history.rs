@@ -1,4 +1,4 @@
-//! A session's messages as they are kept, and as a model is told of them.
+//! The messages of a session in stored form and in the form for models.
 
 use std::collections::HashMap;
 
@@ -8,34 +8,35 @@ use toolway_types::{CallId, Outcome};
 
 use super::part::{self, TranscriptPart};
 
-/// Most bytes of history that are taken into memory; what is older is left out, as if it had been summarised away.
+/// Maximum size of the history in memory, in bytes; older messages are omitted as if they had been
+/// summarized.
 const MAX_LOADED: usize = 64 << 20;
-/// Messages that are read at a time.
+/// Number of messages that are read at a time.
 const PAGE: usize = 256;
-/// Most calls whose records are looked up.
+/// Maximum number of calls whose records are looked up.
 const MAX_LOOKED_UP: usize = 256;
 
 /// Text before a summary.
 const SUMMARY_PREFIX: &str = "[What was said before this, in short]";
 
-/// A message with where it stands.
+/// A message with its position.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TranscriptEntry {
-    /// Its number in the session.
+    /// Number of the message in the session.
     pub seq: u64,
-    /// The turn in which it was said.
+    /// Turn of the message.
     pub turn: String,
     /// The message.
     pub message: ModelMessage,
     /// True if the message ended before it was complete.
     pub is_cut: bool,
-    /// When it was kept, in milliseconds since the Unix epoch.
+    /// Time at which the message was stored, in milliseconds since the Unix epoch.
     pub created_ms: i64,
-    /// It is a summary of the messages up to this number.
+    /// Number of the last message that it summarizes, if it is a summary.
     pub summary_through: Option<u64>,
 }
 
-/// A message as it is stored.
+/// Converts a message to its stored form.
 #[must_use]
 pub fn stored_message(message: &ModelMessage, is_cut: bool) -> NewMessage {
     let role = match message.role {
@@ -46,7 +47,7 @@ pub fn stored_message(message: &ModelMessage, is_cut: bool) -> NewMessage {
     NewMessage { role, parts: part::encode_parts(&message.parts), text: message.text(), is_cut }
 }
 
-/// A summary of the messages up to a number, as it is stored: a message of its own in the session.
+/// Creates a summary of the messages up to a number in stored form: a separate message of the session.
 #[must_use]
 pub fn summary_message(text: &str, through: u64) -> NewMessage {
     NewMessage {
@@ -57,7 +58,7 @@ pub fn summary_message(text: &str, through: u64) -> NewMessage {
     }
 }
 
-/// A stored message as it was said. What of it can't be read is a text that says so.
+/// Converts a stored message. Unreadable parts become a text that says so.
 #[must_use]
 pub fn entry_from_record(record: &MessageRecord) -> TranscriptEntry {
     let mut role = match record.role {
@@ -75,7 +76,7 @@ pub fn entry_from_record(record: &MessageRecord) -> TranscriptEntry {
     });
     let parts = parts.collect();
     if summary_through.is_some() {
-        // Told to a model it stands first, where a person speaks.
+        // For a model it comes first, as a person's message.
         role = MessageRole::User;
     }
     TranscriptEntry {
@@ -88,8 +89,8 @@ pub fn entry_from_record(record: &MessageRecord) -> TranscriptEntry {
     }
 }
 
-/// A session's messages from its last summary on: the summary, where there is one, all that it does not cover, and
-/// the person's last message in any case, in their order. No more than the newest 64 MiB.
+/// Loads a session's messages from its last summary on: the summary, if there is one, all messages that it
+/// does not cover, and always the person's last message, in order. At most the newest 64 MiB.
 ///
 /// # Errors
 /// Fails if the store can't be read.
@@ -133,14 +134,15 @@ async fn load_within(
     Ok(newest_first)
 }
 
-/// Messages for a model: the newest summary first, if there is one, then the person's last message, if the summary
-/// covers it, and then what it does not cover. Not mended.
+/// Returns the messages for a model: the newest summary first, if there is one, then the person's last
+/// message, if the summary covers it, and then the messages that it does not cover. They are not repaired
+/// yet.
 #[must_use]
 pub fn for_model(entries: &[TranscriptEntry]) -> Vec<ModelMessage> {
     entries_for_model(entries).into_iter().map(|entry| entry.message.clone()).collect()
 }
 
-/// The entries of [`for_model`].
+/// Returns the entries of [`for_model`].
 pub(crate) fn entries_for_model(entries: &[TranscriptEntry]) -> Vec<&TranscriptEntry> {
     let newest = entries.iter().rev().find(|entry| entry.summary_through.is_some());
     let covered = newest.and_then(|entry| entry.summary_through).unwrap_or(0);
@@ -155,8 +157,8 @@ fn is_user_message(entry: &TranscriptEntry) -> bool {
     entry.message.role == MessageRole::User && entry.summary_through.is_none()
 }
 
-/// Outcomes of calls without results, from the call records: the gateway may stop before a result is
-/// stored in the conversation.
+/// Returns the outcomes of calls without results, from the call records: the gateway may stop before a result
+/// is stored in the conversation.
 ///
 /// # Errors
 /// Fails if the store can't be read.

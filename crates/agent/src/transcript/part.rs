@@ -9,10 +9,10 @@
 //! {"type": "summary", "text": "…", "through": 12}
 //! ```
 //!
-//! A result has the fields of the envelope ([`ResultEnvelope`]). Where these alone would not give the same outcome back (a
-//! structured value that is a text, texts between pictures), the stored form says more: `"structured": true`, and
-//! `"whole": true` where `content` holds all parts, texts too. In the stored form a part may also carry `"opaque"`,
-//! what its model provider wants to see again; nobody else is shown it.
+//! A result has the fields of the envelope ([`ResultEnvelope`]). If these do not represent the outcome
+//! exactly (a structured value that is a text, texts between images), the stored form has more:
+//! `"structured": true`, and `"whole": true` if `content` has all parts including texts. In the stored form,
+//! a part may also have `"opaque"`, data of its model provider that nobody else gets.
 
 use std::sync::Arc;
 
@@ -23,10 +23,10 @@ use toolway_types::{
     CallId, Code, ContentPart, JsonObject, Outcome, RawJson, ResultEnvelope, ToolError, ToolOutput,
 };
 
-/// Most characters of what is said of a part that can't be read.
+/// Maximum length of the text for an unreadable part, in characters.
 const NOTE_CHARS: usize = 200;
 
-/// A part on its way into the store.
+/// A part to be stored.
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum StoredPart<'p> {
@@ -69,9 +69,9 @@ enum StoredPart<'p> {
 #[derive(Serialize)]
 #[serde(untagged)]
 enum StoredOutcome<'p> {
-    /// The envelope says it all.
+    /// The envelope represents the outcome exactly.
     Plain(ResultEnvelope<'p>),
-    /// It does not.
+    /// The envelope needs additional fields.
     Exact {
         status: &'static str,
         result: StoredExactResult<'p>,
@@ -88,7 +88,7 @@ enum StoredExactResult<'p> {
     Text(String),
 }
 
-/// A part as it stands in the store: the fields of all kinds, so that what others wrote is read as the text it is.
+/// The fields of a stored part of any kind, so that JSON from other sources is kept byte for byte.
 #[derive(Deserialize)]
 struct StoredPartFields {
     #[serde(rename = "type")]
@@ -100,7 +100,7 @@ struct StoredPartFields {
     call_id: Option<CallId>,
     name: Option<String>,
     arguments: Option<String>,
-    /// Parts stored by version 0.1 say `cut`. A migration can't rename it without writing `opaque` anew, whose
+    /// Parts stored by version 0.1 have `cut`. A migration can't rename it without rewriting `opaque`, whose
     /// bytes model providers sign.
     #[serde(default, alias = "cut")]
     truncated: bool,
@@ -108,7 +108,7 @@ struct StoredPartFields {
     through: Option<u64>,
 }
 
-/// An envelope as it stands in the store, or in the record of a call.
+/// An envelope in the store or in a call record.
 #[derive(Deserialize)]
 struct StoredOutcomeFields {
     status: String,
@@ -129,7 +129,7 @@ struct StoredOutcomeFields {
     dispatched: bool,
     #[serde(default)]
     retryable: bool,
-    /// In the record of a call: the text is only the start of the envelope.
+    /// Only in call records: the text is the start of the envelope.
     #[serde(default)]
     truncated: bool,
     #[serde(default)]
@@ -145,27 +145,27 @@ pub enum TranscriptPart {
     Part(MessagePart),
     /// A summary of the messages up to a number.
     Summary {
-        /// The summary.
+        /// Text of the summary.
         text: String,
-        /// The number of the last message that it covers.
+        /// Number of the last message that it covers.
         through: u64,
     },
 }
 
-/// Some parts as the JSON array that is stored.
+/// Encodes parts as the JSON array that is stored.
 #[must_use]
 pub fn encode_parts(parts: &[MessagePart]) -> RawJson {
     let written: Vec<StoredPart<'_>> = parts.iter().map(|part| StoredPart::of(part, true)).collect();
     RawJson::from_value(&written).unwrap_or_else(|_| empty())
 }
 
-/// A summary as the JSON array that is stored.
+/// Encodes a summary as the JSON array that is stored.
 #[must_use]
 pub fn encode_summary(text: &str, through: u64) -> RawJson {
     RawJson::from_value(&[StoredPart::Summary { text, through }]).unwrap_or_else(|_| empty())
 }
 
-/// Stored parts. One that can't be read becomes a text that says so.
+/// Decodes stored parts. An unreadable part becomes a text that says so.
 #[must_use]
 pub fn decode_parts(parts: &RawJson) -> Vec<TranscriptPart> {
     match parts.to::<Vec<RawJson>>() {
@@ -174,7 +174,7 @@ pub fn decode_parts(parts: &RawJson) -> Vec<TranscriptPart> {
     }
 }
 
-/// Stored parts as people and programs are shown them: without what only a model provider understands.
+/// Returns stored parts in public form: without data that only a model provider understands.
 #[must_use]
 pub fn public_parts(parts: &RawJson) -> Vec<RawJson> {
     let Ok(stored) = parts.to::<Vec<RawJson>>() else { return Vec::new() };
@@ -187,7 +187,7 @@ fn public_part(stored: &RawJson) -> RawJson {
         Some(TranscriptPart::Summary { text, through }) => {
             RawJson::from_value(&StoredPart::Summary { text: &text, through }).ok()
         }
-        // A newer version's: all but what is never shown.
+        // A part of a newer version: everything except fields that are never public.
         None => stored.to::<JsonObject>().ok().map(|mut fields| {
             fields.remove("opaque");
             RawJson::from(&Value::Object(fields))
@@ -201,7 +201,7 @@ fn empty() -> RawJson {
 }
 
 impl<'p> StoredPart<'p> {
-    /// As it is stored, or as it is shown.
+    /// Creates the stored or the public form.
     fn of(part: &'p MessagePart, stored: bool) -> Self {
         let kept = |opaque: &'p Option<OpaqueState>| opaque.as_ref().filter(|_| stored);
         match part {
@@ -242,7 +242,7 @@ impl<'p> StoredOutcome<'p> {
     }
 }
 
-/// Reports whether the envelope's fields give the same output back.
+/// Returns true if the envelope's fields represent the output exactly.
 fn is_lossless_in_envelope(output: &ToolOutput) -> bool {
     let no_text = |parts: &[ContentPart]| parts.iter().all(|part| part.as_text().is_none());
     match (&output.structured, output.content.as_slice()) {
@@ -257,7 +257,7 @@ pub(crate) fn decode_part(stored: &RawJson) -> TranscriptPart {
     decode_known_part(stored).unwrap_or_else(|| unreadable_placeholder(stored))
 }
 
-/// A part of a kind that this version knows.
+/// Decodes a part of a kind that this version knows.
 fn decode_known_part(stored: &RawJson) -> Option<TranscriptPart> {
     let fields: StoredPartFields = stored.to().ok()?;
     let part = match fields.kind.as_str() {
@@ -282,7 +282,7 @@ fn decode_known_part(stored: &RawJson) -> Option<TranscriptPart> {
     Some(TranscriptPart::Part(part))
 }
 
-/// The outcome that an envelope came from: one that is stored here, or in the record of a call.
+/// Returns the outcome of an envelope, which is stored here or in a call record.
 #[must_use]
 pub fn outcome_from_envelope(envelope: &RawJson) -> Option<Outcome> {
     let fields: StoredOutcomeFields = envelope.to().ok()?;
@@ -319,7 +319,7 @@ fn truncated_text(fields: &StoredOutcomeFields) -> String {
     format!("{}\n[only the start of {} bytes was kept]", fields.preview, fields.total_bytes)
 }
 
-/// Text instead of a part that can't be read: its kind, and its text if it has one.
+/// Creates a text instead of an unreadable part: its kind, and its text if it has one.
 fn unreadable_placeholder(stored: &RawJson) -> TranscriptPart {
     let fields: JsonObject = stored.to().unwrap_or_default();
     let of = |name: &str| fields.get(name).and_then(Value::as_str);

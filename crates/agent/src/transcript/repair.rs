@@ -1,10 +1,10 @@
-//! Mends a conversation so that any model provider takes it: every tool call has exactly one result, all those of an
-//! answer in the very next message and in their order, and nothing else has any. Providers refuse a history in which
-//! that is not so, and would refuse it again each time the person tries: a call that was aborted would end the
-//! conversation for good.
+//! Repairs a conversation so that every model provider accepts it: each tool call has exactly one result, the
+//! results of an answer are in the next message and in order, and nothing else has results. Providers refuse
+//! other histories, and would refuse them again at each attempt: an aborted call would end the conversation
+//! for good.
 //!
-//! No text is ever dropped: a result that no call asked for becomes a text, and a call that nobody answered is
-//! answered with an error. Mending what is whole changes nothing.
+//! No text is ever dropped: a result without a call becomes a text, and a call without a result gets an
+//! error. Repairing a valid conversation changes nothing.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -19,16 +19,16 @@ use toolway_types::{CallId, Code, ContentPart, JsonObject, Outcome, RawJson, Too
 pub struct RepairSummary {
     /// True if anything was changed.
     pub changed: bool,
-    /// Calls that had no result.
+    /// Calls without a result.
     pub unanswered_calls: usize,
-    /// Results that no call asked for, or that came twice.
+    /// Results without a call, or duplicate results.
     pub orphaned_results: usize,
-    /// Calls with an id that another had.
+    /// Calls with a duplicate id.
     pub renamed_calls: usize,
 }
 
-/// Mends a conversation. `known` tells the outcome of a call whose result is missing, where somebody knows it: the
-/// record of calls does, where the gateway stopped between a call's end and the next message.
+/// Repairs a conversation. `known` returns the outcome of a call whose result is missing, if it is known:
+/// call records have it if the gateway stopped between a call's end and the next message.
 pub fn repair(
     messages: &mut Vec<ModelMessage>,
     known: &dyn Fn(&ToolCall) -> Option<Outcome>,
@@ -76,7 +76,7 @@ pub fn is_whole(messages: &[ModelMessage]) -> bool {
         }
         let calls: Vec<CallId> = message.tool_calls().map(|call| call.id).collect();
         if message.role == MessageRole::Tool || !calls.iter().all(|id| ids.insert(*id)) {
-            // Results are taken together with their calls, below.
+            // Results are checked together with their calls, below.
             return false;
         }
         if calls.is_empty() {
@@ -115,22 +115,22 @@ fn is_empty_part(part: &MessagePart) -> bool {
     }
 }
 
-/// A stretch of a conversation.
+/// A segment of a conversation.
 enum TranscriptSegment {
     /// A message without calls and results.
     Message(ModelMessage),
     /// A model's message with calls.
     Answer(ModelMessage),
-    /// A result, wherever it stood.
+    /// A result at any position.
     Result(ToolResult),
 }
 
-/// Takes a conversation apart: in each message only what belongs there, results by themselves.
+/// Splits a conversation into segments: messages with only the parts that are allowed in them, and results.
 fn split_segments(messages: Vec<ModelMessage>) -> Vec<TranscriptSegment> {
     let mut pieces = Vec::with_capacity(messages.len());
     for message in messages {
         let mut results = Vec::new();
-        // What does not belong into results is a person's, since it can't be said of whom else it is.
+        // Other parts in a message of results count as a person's, because their author is unknown.
         let role = if message.role == MessageRole::Tool { MessageRole::User } else { message.role };
         let mut kept = ModelMessage { role, parts: Vec::with_capacity(message.parts.len()) };
         for part in message.parts.into_iter().filter(|part| !is_empty_part(part)) {
@@ -153,7 +153,7 @@ fn split_segments(messages: Vec<ModelMessage>) -> Vec<TranscriptSegment> {
             }
             _ => Some(TranscriptSegment::Message(kept)),
         };
-        // Results in a message of results come first: what stands beside them is no part of the answer.
+        // Results come first: other parts beside them do not belong to the answer.
         if message.role == MessageRole::Tool {
             pieces.extend(results);
             pieces.extend(said);
@@ -168,11 +168,11 @@ fn split_segments(messages: Vec<ModelMessage>) -> Vec<TranscriptSegment> {
 /// State while a conversation is repaired.
 struct TranscriptRepairer {
     summary: RepairSummary,
-    /// Results that nobody took yet, by their places.
+    /// Unused results, by position.
     results: HashMap<usize, ToolResult>,
-    /// By id: the places of its results, and of the messages with a call of it.
+    /// By id: the positions of its results, and of the messages with a call of it.
     places: HashMap<CallId, (Vec<usize>, Vec<usize>)>,
-    /// Ids of calls that were put back.
+    /// Ids of calls that were already added.
     used: HashSet<CallId>,
     taken: HashMap<CallId, Arc<Outcome>>,
 }
@@ -203,8 +203,8 @@ impl TranscriptRepairer {
         mender
     }
 
-    /// The result of a call in the message at a place: the first that follows it, but for those that follow a later
-    /// call of the same id.
+    /// Returns the result of a call: the first one after it, except those that follow a later call with the
+    /// same id.
     fn result_for_call(
         &mut self,
         at: usize,
@@ -231,7 +231,7 @@ impl TranscriptRepairer {
         self.results.remove(&place)
     }
 
-    /// Gives a call an id that no other has: always the same for the same conversation.
+    /// Gives a call a unique id, which is always the same for the same conversation.
     fn rename(&mut self, call: &mut ToolCall) {
         self.summary.renamed_calls += 1;
         let taken = |id: &CallId| self.used.contains(id) || self.places.contains_key(id);
@@ -246,7 +246,7 @@ impl TranscriptRepairer {
         call.opaque = call.opaque.take().map(without_id);
     }
 
-    /// A result that no call took, unless it says what a call was told already.
+    /// Returns a result without a call as text, unless it repeats the result of a call.
     fn leftover_result(&mut self, at: usize) -> Option<ToolResult> {
         let result = self.results.remove(&at)?;
         self.summary.orphaned_results += 1;
@@ -255,7 +255,7 @@ impl TranscriptRepairer {
     }
 }
 
-/// The provider's own id is another call's too.
+/// The provider's own id belongs to another call too.
 fn without_id(opaque: OpaqueState) -> OpaqueState {
     let Ok(mut fields) = opaque.data.to::<JsonObject>() else { return opaque };
     if fields.remove("id").is_none() {
@@ -264,7 +264,7 @@ fn without_id(opaque: OpaqueState) -> OpaqueState {
     OpaqueState { data: RawJson::from(&Value::Object(fields)), ..opaque }
 }
 
-/// The outcome of a call of which nobody knows how it ended.
+/// Creates the outcome of a call with an unknown result.
 fn unknown_outcome(call: &ToolCall) -> Outcome {
     let error = if call.is_cut || !is_valid_arguments(&call.arguments) {
         ToolError::new(
@@ -285,7 +285,7 @@ fn is_valid_arguments(text: &str) -> bool {
     text.trim().is_empty() || serde_json::from_str::<JsonObject>(text).is_ok()
 }
 
-/// A result as something that is said.
+/// Converts a result to text parts.
 fn as_text(result: &ToolResult) -> Vec<MessagePart> {
     let head = format!("[A result of the tool {}, whose call is not in this conversation]", result.name);
     let mut parts = vec![MessagePart::text(head)];

@@ -1,5 +1,5 @@
 //! Sends the events of a turn to its viewers. Earlier events are kept for later viewers. A viewer that does
-//! not read holds the turn up for a while and then loses its view.
+//! not read delays the turn for a while and is then disconnected.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::event::TurnEvent;
 const VIEWER_CAPACITY: usize = 256;
 /// Time for which a viewer that does not read delays the turn.
 const VIEWER_TIMEOUT: Duration = Duration::from_secs(20);
-/// Most viewers of one turn.
+/// Maximum number of viewers of one turn.
 const MAX_VIEWERS: usize = 64;
 
 /// The viewers of a turn.
@@ -29,9 +29,9 @@ pub(crate) struct TurnBroadcast(Mutex<BroadcastState>);
 struct BroadcastState {
     viewers: Vec<ViewerQueue>,
     next_viewer: u64,
-    /// The text of the turn that counts.
+    /// The valid text of the turn.
     text: String,
-    /// The calls that are under way.
+    /// The running calls.
     calls: Vec<RunningToolCall>,
     ended: bool,
 }
@@ -45,7 +45,7 @@ struct ViewerQueue {
 }
 
 impl ViewerQueue {
-    /// False where it has gone.
+    /// Queues an event. Returns false if the viewer has disconnected.
     fn push(&mut self, event: TurnEvent) -> bool {
         if !self.backlog.is_empty() {
             self.backlog.push_back(event);
@@ -82,7 +82,7 @@ impl BroadcastState {
         }
     }
 
-    /// Answers whether somebody is behind.
+    /// Publishes an event. Returns true if a viewer is behind.
     fn publish(&mut self, event: TurnEvent) -> bool {
         match self.viewers.as_mut_slice() {
             [] => return false,
@@ -100,7 +100,7 @@ impl BroadcastState {
 }
 
 impl TurnBroadcast {
-    /// Lets somebody watch from now on; none where the turn is over, or too many watch.
+    /// Adds a viewer; returns `None` if the turn has ended or has too many viewers.
     pub(crate) fn subscribe(&self, turn: &Arc<str>) -> Option<TurnViewer> {
         let (sender, events) = mpsc::channel(VIEWER_CAPACITY);
         let mut state = self.0.lock();
@@ -118,32 +118,32 @@ impl TurnBroadcast {
         })
     }
 
-    /// Tells everybody. Answers whether somebody is behind, who is to be waited for before much more is told.
+    /// Publishes an event. Returns true if a viewer is behind and should be waited for.
     pub(crate) fn publish(&self, event: TurnEvent) -> bool {
         let mut state = self.0.lock();
         state.apply(&event);
         state.publish(event)
     }
 
-    /// Tells everybody, and waits for those who are behind.
+    /// Publishes an event and waits for viewers that are behind.
     pub(crate) async fn publish_and_wait(&self, event: TurnEvent) {
         if self.publish(event) {
             self.wait_for_viewers().await;
         }
     }
 
-    /// Tells whoever has room for it how far a call is that is under way.
+    /// Publishes the progress of a running call to viewers with space for it.
     pub(crate) fn publish_progress(&self, id: CallId, progress: ProgressReport) {
         let state = self.0.lock();
         let Some(call) = state.calls.iter().find(|call| call.id == id) else { return };
         let event = TurnEvent::ToolProgress { id, name: call.name.clone(), progress };
         for viewer in state.viewers.iter().filter(|viewer| viewer.backlog.is_empty()) {
-            // The next report says more than this one.
+            // The next report supersedes this one.
             let _ = viewer.events.try_send(event.clone());
         }
     }
 
-    /// Waits until nobody is behind. Those who stay behind lose their view.
+    /// Waits until no viewer is behind. Viewers that stay behind are disconnected.
     pub(crate) async fn wait_for_viewers(&self) {
         let deadline = Instant::now() + VIEWER_TIMEOUT;
         while let Some((id, events)) = self.first_lagging_viewer() {
@@ -171,7 +171,7 @@ impl TurnBroadcast {
         Some((behind.id, behind.events.clone()))
     }
 
-    /// Resolves when nobody watches any more.
+    /// Resolves when there are no viewers any more.
     pub(crate) async fn wait_until_unwatched(&self) {
         loop {
             let first = self.0.lock().viewers.first().map(|viewer| (viewer.id, viewer.events.clone()));
@@ -181,7 +181,7 @@ impl TurnBroadcast {
         }
     }
 
-    /// Length of the text so far in bytes.
+    /// Returns the length of the text so far in bytes.
     pub(crate) fn text_len(&self) -> usize {
         self.0.lock().text.len()
     }
@@ -192,12 +192,12 @@ impl TurnBroadcast {
         !state.text.is_empty() && !state.text.ends_with('\n')
     }
 
-    /// The text from a place on.
+    /// Returns the text from a position on.
     pub(crate) fn text_from(&self, place: usize) -> String {
         self.0.lock().text.get(place..).unwrap_or_default().to_owned()
     }
 
-    /// Takes back the text from a place on.
+    /// Removes the text from a position on.
     pub(crate) fn truncate_text(&self, place: usize) -> bool {
         let mut state = self.0.lock();
         if state.text.len() <= place {

@@ -12,34 +12,34 @@ use toolway_types::{CallId, Outcome};
 
 use crate::transcript::{self, TranscriptEntry};
 
-/// Most messages that are read at a time.
+/// Maximum number of messages that are read at a time.
 const PAGE: usize = 1000;
 
 /// Messages of a session.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SessionHistory {
-    /// From the last summary on.
+    /// Entries from the last summary on.
     pub(crate) entries: Vec<TranscriptEntry>,
     /// Outcomes of calls whose results were not stored.
     pub(crate) lost_outcomes: HashMap<CallId, Outcome>,
 }
 
-/// Keeps what is said in turns.
+/// Store of the messages of turns.
 #[async_trait]
 pub(crate) trait ConversationStore: Send + Sync + 'static {
-    /// One session; none where nothing was said in it.
+    /// Returns a session; `None` if it has no messages.
     async fn session(&self, id: &str) -> Result<Option<SessionRecord>, StoreError>;
 
-    /// The newest messages before a number, or of all, the oldest of them first.
+    /// Returns the newest messages before a number, or of all, oldest first.
     async fn messages(&self, session: &str, before: Option<u64>) -> Result<MessagePage, StoreError>;
 
     /// Loads the messages of a session.
     async fn load(&self, session: &str) -> Result<SessionHistory, StoreError>;
 
-    /// Begins a turn.
+    /// Starts a turn.
     async fn begin(&self, turn: NewTurn) -> Result<StartedTurn, StoreError>;
 
-    /// Adds what was said in a running turn, and the requests that it came from.
+    /// Adds messages of a running turn, and the requests that produced them.
     async fn append(
         &self,
         turn: &str,
@@ -48,16 +48,16 @@ pub(crate) trait ConversationStore: Send + Sync + 'static {
         at_ms: i64,
     ) -> Result<AppendedMessages, StoreError>;
 
-    /// Notes how far the answer is that will be the message `next`. Never waits.
+    /// Stores the draft of the answer that will become the message `next`. Never waits.
     fn draft(&self, turn: &Arc<str>, next: u64, text: String);
 
     /// Ends a running turn.
     async fn end(&self, ending: TurnEnding) -> Result<AppendedMessages, StoreError>;
 
-    /// Keeps requests that belong to no running turn.
+    /// Stores requests that belong to no running turn.
     async fn record(&self, requests: Vec<ModelRequestRecord>) -> Result<(), StoreError>;
 
-    /// Gives a session a title, unless a person has. Answers whether it has it now.
+    /// Sets a generated title, unless a person has set one. Returns true if the session has this title now.
     async fn set_generated_title(&self, session: &str, title: &str) -> Result<bool, StoreError>;
 }
 

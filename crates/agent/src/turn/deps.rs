@@ -1,4 +1,4 @@
-//! Shared by all turns.
+//! Dependencies of all turns.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,10 +16,10 @@ use crate::models::ModelCatalog;
 use crate::prices::PriceCatalog;
 use crate::selection::DefinitionCache;
 
-/// Models of which it is remembered how many tokens a text takes.
+/// Maximum number of models whose calibration is remembered.
 const MAX_COUNTERS: usize = 256;
 
-/// Shared by all turns.
+/// Dependencies of all turns.
 pub(crate) struct TurnDeps {
     pub(crate) engine: Arc<Engine>,
     pub(crate) store: Arc<dyn ConversationStore>,
@@ -32,13 +32,13 @@ pub(crate) struct TurnDeps {
     pub(crate) counters: TokenCounters,
 }
 
-/// Token counters by model: the calibration of one turn is used in the next, so that a conversation
-/// is cut in the same place.
+/// Token counters by model. The calibration of one turn is used in the next, so that a conversation is
+/// shortened at the same place.
 #[derive(Debug, Default)]
 pub(crate) struct TokenCounters(Mutex<HashMap<String, TokenCounter>>);
 
 impl TokenCounters {
-    /// The counter of a model.
+    /// Returns the counter of a model.
     pub(super) fn get(&self, model: &str) -> TokenCounter {
         self.0.lock().get(model).cloned().unwrap_or_default()
     }

@@ -40,7 +40,7 @@ impl TurnMeter {
         }
     }
 
-    /// Adds a request. `answered` is whether an answer came of it.
+    /// Adds a request. `answered` is true if it gave an answer.
     pub(super) fn add(&mut self, usage: ModelUsage, cost: Option<&Cost>, answered: bool) {
         self.usage = self.usage.plus(usage);
         match cost {
@@ -53,12 +53,12 @@ impl TurnMeter {
         }
     }
 
-    /// Persons were waited for.
+    /// Adds time spent waiting for people.
     pub(super) fn add_waiting(&mut self, time: Duration) {
         self.waited += time;
     }
 
-    /// Cost of the turn. None if the cost of a request is not known.
+    /// Returns the cost of the turn. `None` if the cost of a request is not known.
     pub(super) fn cost(&self) -> (Option<f64>, Option<String>) {
         match (&self.currency, self.unpriced) {
             (Some(currency), 0) => (Some(self.spent), Some(currency.clone())),
@@ -71,14 +71,14 @@ impl TurnMeter {
         self.limits.cost.is_some() && self.unpriced > 0
     }
 
-    /// Remaining time. None if there is no limit.
+    /// Returns the remaining time. `None` if there is no limit.
     pub(super) fn time_left(&self) -> Option<Duration> {
         let seconds = self.limits.seconds?;
         let limit = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
         Some(limit.saturating_sub(self.began.elapsed().saturating_sub(self.waited)))
     }
 
-    /// The limit that is reached, before another request.
+    /// Returns the failure for a limit that does not allow another request.
     pub(super) fn reached_limit(&self) -> Option<TurnFailure> {
         if let Some(rounds) = self.limits.rounds.filter(|most| self.rounds >= *most) {
             let times = if rounds == 1 { "once".to_owned() } else { format!("{rounds} times") };
@@ -95,7 +95,7 @@ impl TurnMeter {
         (self.time_left() == Some(Duration::ZERO)).then(|| self.time_limit_failure())
     }
 
-    /// The failure when the time is used up.
+    /// Returns the failure when the time is used up.
     pub(super) fn time_limit_failure(&self) -> TurnFailure {
         let seconds = self.limits.seconds.unwrap_or_default();
         limit_failure(format!("the turn has taken {seconds} s, the maximum"), "seconds")

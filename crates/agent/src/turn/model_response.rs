@@ -1,5 +1,4 @@
-//! One answer of a model, as it comes: whoever watches is told, a draft is kept, and what there is when it ends is
-//! put together.
+//! Reads a model's response stream: publishes events, stores drafts, and assembles the message at the end.
 
 use std::pin::pin;
 use std::time::Duration;
@@ -13,7 +12,7 @@ use super::broadcast::TurnBroadcast;
 use super::stop_signal::{StopReason, StopSignal};
 use crate::event::TurnEvent;
 
-/// Greatest age of a draft while the response continues.
+/// Maximum age of a draft while the response continues.
 const DRAFT_INTERVAL: Duration = Duration::from_millis(250);
 /// Separator between the texts of two responses in the same turn.
 const RESPONSE_SEPARATOR: &str = "\n\n";
@@ -22,13 +21,13 @@ const RESPONSE_SEPARATOR: &str = "\n\n";
 pub(super) struct TurnResponseReader<'t> {
     pub(super) broadcast: &'t TurnBroadcast,
     pub(super) stop: &'t StopSignal,
-    /// When the time of the turn is used up.
+    /// Time at which the turn must end.
     pub(super) deadline: Option<Instant>,
-    /// Keeps the text as it is so far.
+    /// Stores the text so far as a draft.
     pub(super) draft: &'t (dyn Fn(String) + Send + Sync),
 }
 
-/// An answer, or as much of it as came.
+/// A response, possibly incomplete.
 #[derive(Debug)]
 pub(super) struct ModelResponse {
     pub(super) collected: CollectedResponse,
@@ -40,22 +39,22 @@ pub(super) struct ModelResponse {
     pub(super) time_to_first_token: Option<Duration>,
 }
 
-/// Most bytes of an answer's text and thoughts (4 MiB). However it has to be written, it is less than what a message
-/// may have.
+/// Maximum size of a response's text and thinking, in bytes. In any encoding, it is less than the maximum of
+/// a message.
 pub(super) const MAX_ANSWER: usize = 4 << 20;
 
 /// End of a response.
 #[derive(Debug)]
 pub(super) enum ModelResponseEnd {
-    /// It is whole.
+    /// The response is complete.
     Complete,
     /// The provider failed.
     Failed(ModelError),
-    /// It broke off without a word on why.
+    /// The stream ended without a reason.
     Interrupted,
-    /// It is longer than can be kept.
+    /// The response exceeds the maximum size.
     TooLong,
-    /// Somebody ended the turn.
+    /// The turn was stopped.
     Stopped(StopReason),
     /// The turn's time is used up.
     TimedOut,
@@ -71,12 +70,12 @@ struct PartialResponse {
     text_start: usize,
     /// True if it has text.
     has_text: bool,
-    /// Length of text and thoughts in bytes.
+    /// Length of text and thinking in bytes.
     bytes: usize,
 }
 
 impl TurnResponseReader<'_> {
-    /// Listens to an answer until it ends, in whichever way. The request is over when this returns.
+    /// Reads a response until it ends in any way. The request has ended when this returns.
     pub(super) async fn read_response(&self, mut answer: ModelStream) -> ModelResponse {
         let mut coming = PartialResponse {
             collector: ResponseCollector::default(),
@@ -142,7 +141,7 @@ impl TurnResponseReader<'_> {
         self.stop.reason().unwrap_or(StopReason::Aborted)
     }
 
-    /// Takes the next event. Answers whether a viewer is behind.
+    /// Handles the next event. Returns true if a viewer is behind.
     fn handle_event(&self, event: ModelEvent, coming: &mut PartialResponse) -> bool {
         let is_word =
             !matches!(event, ModelEvent::Retrying { .. } | ModelEvent::Started { .. } | ModelEvent::Usage(_));

@@ -8,7 +8,7 @@ use toolway_models::{
 };
 use toolway_types::{ContentPart, Outcome, RawJson, ResultEnvelope};
 
-/// The agent's own instructions first, then the caller's.
+/// Joins the agent's system prompt and the caller's.
 pub(super) fn system_prompt(agents: &str, callers: &[String]) -> String {
     let all = [agents].into_iter().chain(callers.iter().map(String::as_str));
     let said: Vec<&str> = all.map(str::trim).filter(|text| !text.is_empty()).collect();
@@ -41,7 +41,7 @@ pub(super) fn merge_options(agents: &ModelOptions, callers: &ModelOptions) -> Mo
     options
 }
 
-/// Roughly how many bytes tools take in a request.
+/// Returns the approximate size of tools in a request, in bytes.
 pub(super) fn tools_bytes(tools: &ToolSet) -> usize {
     let bytes = |tool: &Arc<ToolDefinition>| {
         let parameters = tool.parameters.as_ref().map_or(0, |schema| schema.get().len());
@@ -50,7 +50,7 @@ pub(super) fn tools_bytes(tools: &ToolSet) -> usize {
     tools.tools().iter().map(bytes).sum()
 }
 
-/// Puts a text in the place of each picture, for a model that sees none.
+/// Replaces each image with a text, for a model that can't read images.
 pub(super) fn replace_images(messages: &mut [ModelMessage]) {
     let words = |mime_type: &str| format!("[A picture ({mime_type}), which this model can't see.]");
     for part in messages.iter_mut().flat_map(|message| &mut message.parts) {
@@ -74,7 +74,7 @@ pub(super) fn replace_images(messages: &mut [ModelMessage]) {
     }
 }
 
-/// A request as one JSON object a message, whose `content` is a string.
+/// Formats a request as one JSON object per message, whose `content` is a string.
 pub(super) fn debug_messages(request: &ModelRequest) -> Vec<RawJson> {
     let system = (!request.system.is_empty()).then(|| json!({"role": "system", "content": request.system}));
     let messages = request.messages.iter().flat_map(debug_message);

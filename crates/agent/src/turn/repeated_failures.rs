@@ -1,4 +1,4 @@
-//! Notices that a model makes the same call again and again though it fails in the same way each time.
+//! Detects that a model repeats the same call although it fails in the same way each time.
 
 use std::collections::HashMap;
 
@@ -7,16 +7,16 @@ use toolway_types::ToolError;
 
 /// Number of failures that trigger the notice.
 const WARN_AFTER: u32 = 3;
-/// In how many answers is too often: the model does not hear.
+/// Number of answers with the same failure after which the turn ends: the model ignores the notice.
 pub(super) const MAX_FAILING_ANSWERS: u32 = 25;
-/// Failures that are remembered of one turn.
+/// Maximum number of remembered failures of one turn.
 const MAX_FAILURES: usize = 1024;
 
-/// The failed calls of a turn, counted.
+/// Counts of the failed calls of a turn.
 #[derive(Debug, Default)]
 pub(crate) struct RepeatedFailures {
     counts: HashMap<FailedCall, FailureCount>,
-    /// The answer whose calls are made now, from 1.
+    /// Number of the current answer, from 1.
     answer: u32,
 }
 
@@ -37,12 +37,12 @@ struct FailedCall {
 }
 
 impl RepeatedFailures {
-    /// The calls of another answer come.
+    /// Begins the calls of the next answer.
     pub(super) fn next_answer(&mut self) {
         self.answer = self.answer.saturating_add(1);
     }
 
-    /// The tool whose same call failed in too many answers, where there is one.
+    /// Returns the tool whose same call failed in too many answers, if there is one.
     pub(super) fn tool_to_give_up(&self) -> Option<String> {
         self.counts
             .iter()
@@ -50,7 +50,7 @@ impl RepeatedFailures {
             .map(|(failure, _)| failure.tool.clone())
     }
 
-    /// Counts a failure. Answers what the model is to be told where this is the time to tell it, which comes once.
+    /// Counts a failure. Returns a notice for the model once, when the count reaches its limit.
     pub(crate) fn record_failure(&mut self, call: &ToolCall, error: &ToolError) -> Option<String> {
         let failure = FailedCall {
             tool: call.name.clone(),
@@ -76,7 +76,7 @@ impl RepeatedFailures {
     }
 }
 
-/// Arguments that mean the same have one form: spaces and the order of fields do not count.
+/// Returns a canonical form of arguments: spaces and the order of fields do not matter.
 fn canonical(arguments: &str) -> String {
     match serde_json::from_str::<serde_json::Value>(arguments) {
         Ok(value) => value.to_string(),
@@ -109,7 +109,7 @@ mod tests {
         };
         assert!(!told("print", r#"{"a":1,"b":2}"#, &failed));
         assert!(!told("print", r#"{ "b": 2, "a": 1 }"#, &failed));
-        // Something else in between does not start the count again, nor is it counted with it.
+        // Other failures in between neither reset nor increase the count.
         assert!(!told("print", r#"{"a":2,"b":2}"#, &failed));
         assert!(!told("scan", r#"{"a":1,"b":2}"#, &failed));
         assert!(!told("print", r#"{"a":1,"b":2}"#, &ToolError::new(Code::ToolFailed, "no ink")));

@@ -17,14 +17,14 @@ use crate::prices::Cost;
 pub(crate) struct RequestAttribution {
     pub(crate) principal: Arc<Principal>,
     pub(crate) agent: Arc<str>,
-    /// The session, where there is one.
+    /// The session, if there is one.
     pub(crate) session: Option<Arc<str>>,
-    /// The turn, where it is kept.
+    /// The turn, if it is stored.
     pub(crate) turn: Option<Arc<str>>,
 }
 
 impl RequestAttribution {
-    /// Writes down what a request took. Answers what it cost, where that is known.
+    /// Creates the record of a request. Returns its cost, if known.
     pub(super) fn request_record(
         &self,
         around: &TurnDeps,
@@ -70,7 +70,7 @@ pub(super) fn token_counts(usage: ModelUsage) -> TokenCounts {
     TokenCounts { input, output, cached, cache_written, reasoning }
 }
 
-/// Why an answer ended, in a word.
+/// Returns the name of the reason why an answer ended.
 pub(super) fn finish_code(finish: &FinishReason) -> String {
     match finish {
         FinishReason::Stop => "stop",

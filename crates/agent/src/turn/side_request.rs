@@ -1,4 +1,4 @@
-//! Small requests beside a conversation, of which nobody is shown anything: for a title, for a summary.
+//! Small requests for titles and summaries, which are not shown to viewers.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,7 +29,7 @@ pub(super) struct SideRequest<'a> {
 
 /// Result of the request.
 pub(super) struct SideResponse {
-    /// The answer's text, where it is whole and there is any.
+    /// Text of the answer, if it is complete and not empty.
     pub(super) text: Option<String>,
     pub(super) usage: ModelUsage,
     pub(super) cost: Option<Cost>,
@@ -38,7 +38,7 @@ pub(super) struct SideResponse {
 }
 
 impl SideRequest<'_> {
-    /// Asks the model, without tools.
+    /// Sends the request, without tools.
     pub(super) async fn send(
         &self,
         system: String,

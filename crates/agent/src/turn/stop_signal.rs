@@ -1,18 +1,18 @@
-//! Ending a turn from outside.
+//! Signal to end a turn from outside.
 
 use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 
-/// Why a turn is ended from outside.
+/// Reason to end a turn from outside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum StopReason {
-    /// Somebody wants it to end.
+    /// The turn was aborted.
     Aborted,
-    /// The gateway stops.
+    /// The gateway is shutting down.
     ShuttingDown,
 }
 
-/// Ends a turn from outside; the first reason stands.
+/// Signal to end a turn from outside. The first reason wins.
 #[derive(Debug, Default)]
 pub(crate) struct StopSignal {
     token: CancellationToken,
@@ -26,12 +26,12 @@ impl StopSignal {
         self.token.cancel();
     }
 
-    /// Why it is to end, if it is.
+    /// Returns the reason, if the turn must end.
     pub(crate) fn reason(&self) -> Option<StopReason> {
         *self.reason.lock()
     }
 
-    /// Is cancelled when the turn is to end.
+    /// Returns a token that is cancelled when the turn must end.
     pub(crate) fn token(&self) -> &CancellationToken {
         &self.token
     }

@@ -1,4 +1,4 @@
-//! The title of a session, which its model makes of the first question and answer.
+//! Generates the title of a session from the first question and answer.
 
 use std::time::Duration;
 
@@ -11,13 +11,13 @@ use super::side_request::SideRequest;
 use super::stop_signal::StopSignal;
 use crate::models::ModelRef;
 
-/// Longest title, in characters.
+/// Maximum length of a title, in characters.
 pub(crate) const MAX_TITLE: usize = 60;
 /// Part of question and response that the model reads for a title, in bytes.
 const EXCERPT_BYTES: usize = 2000;
 /// Time limit of a title.
 const TIMEOUT: Duration = Duration::from_secs(60);
-/// Enough for a model that thinks before it speaks.
+/// Enough for a model that thinks before it answers.
 const MAX_OUTPUT: u64 = 1000;
 
 const SYSTEM: &str = "You give conversations their titles. Answer with a title of at most six words in the language \
@@ -35,7 +35,7 @@ pub(crate) struct TitleRequest<'t> {
 }
 
 impl TitleRequest<'_> {
-    /// The title; none where the model gave none. Its request is written down.
+    /// Generates the title and records the request; `None` if the model returned none.
     pub(crate) async fn generate(&self) -> Option<String> {
         let (question, answer) = (excerpt(self.question), excerpt(self.answer));
         let asked =
@@ -67,14 +67,15 @@ fn excerpt(text: &str) -> &str {
     text.get(..text.floor_char_boundary(EXCERPT_BYTES)).unwrap_or_default().trim()
 }
 
-/// A model's words as a title: one line without marks around it, nothing invisible, cut where it is long.
+/// Converts a model's text to a title: one line without surrounding marks or invisible characters, truncated
+/// if it is long.
 fn clean_title(said: &str) -> Option<String> {
     let line = said.lines().map(str::trim).find(|line| !line.is_empty())?;
     let marks = |c: char| matches!(c, '"' | '\'' | '`' | '*' | '#' | '_' | '“' | '”' | '„' | '«' | '»');
     single_line(line.trim_matches(|c: char| marks(c) || c.is_whitespace()).trim_end_matches('.'), MAX_TITLE)
 }
 
-/// A text as one line of at most so many characters; none where nothing of it can be seen.
+/// Returns a text as one line of at most `most` characters; `None` if nothing of it is visible.
 pub(crate) fn single_line(text: &str, most: usize) -> Option<String> {
     let visible: String =
         text.chars().map(|c| if c.is_whitespace() { ' ' } else { c }).filter(|c| !is_invisible(*c)).collect();

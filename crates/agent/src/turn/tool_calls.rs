@@ -1,5 +1,5 @@
-//! The calls of one answer: those that can run do so side by side, each end is told as it comes, and the results
-//! stand in the order of the calls.
+//! Runs the calls of one answer: in parallel if possible. Each end is published as it occurs, and the results
+//! are in the order of the calls.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,12 +16,12 @@ use super::repeated_failures::RepeatedFailures;
 use super::stop_signal::StopSignal;
 use crate::event::{NoticeCode, TurnEvent};
 
-/// Time in which cancelled calls may report their ends.
+/// Time for cancelled calls to report their ends.
 const CANCEL_GRACE: Duration = Duration::from_millis(50);
-/// Most calls of one answer.
+/// Maximum number of calls of one answer.
 const MAX_CALLS: usize = 256;
 
-/// With what calls are made.
+/// Dependencies for running calls.
 pub(super) struct ToolCallRunner<'t> {
     pub(super) engine: &'t Arc<Engine>,
     pub(super) caller: Caller,
@@ -43,7 +43,7 @@ pub(super) struct ToolCallResults {
 }
 
 impl ToolCallRunner<'_> {
-    /// Makes calls. Where the turn is ended meanwhile, this returns soon after, with results for all of them.
+    /// Runs calls. If the turn is ended meanwhile, returns soon after, with results for all of them.
     pub(super) async fn run(&self, calls: &[ToolCall]) -> ToolCallResults {
         let mut outcomes: Vec<Option<Arc<Outcome>>> = vec![None; calls.len()];
         let mut run = Vec::new();
@@ -74,7 +74,7 @@ impl ToolCallRunner<'_> {
         tokio::select! {
             biased;
             _ = all => {}
-            // The engine ends cancelled calls at once; one that does not is ended by being dropped.
+            // The engine ends cancelled calls at once. A call that does not end is dropped.
             () = async {
                 self.stop.token().cancelled().await;
                 sleep(CANCEL_GRACE).await;
@@ -117,7 +117,7 @@ impl ToolCallRunner<'_> {
         });
     }
 
-    /// Tells how a call ended, as the model is told.
+    /// Publishes the end of a call with the result that the model gets.
     fn publish_end(&self, call: &ToolCall, outcome: Arc<Outcome>, duration: Duration) -> Arc<Outcome> {
         let mut outcome = outcome;
         let mut notice = None;
@@ -142,7 +142,7 @@ impl ToolCallRunner<'_> {
     }
 }
 
-/// Why a call does not run at all.
+/// Returns the reason why a call is not run.
 fn rejection(call: &ToolCall, place: usize) -> Option<ToolError> {
     if call.is_cut {
         let message = "Invalid arguments: the answer ended in the middle of them, so the call was not made";
@@ -156,7 +156,7 @@ fn rejection(call: &ToolCall, place: usize) -> Option<ToolError> {
     })
 }
 
-/// The arguments as an object; `{}` where they are none.
+/// Returns the arguments as an object; `{}` if they are invalid.
 pub(super) fn arguments_or_empty(call: &ToolCall) -> RawJson {
     let text = call.arguments.trim();
     let is_object = text.starts_with('{') && !call.is_cut;
@@ -164,7 +164,7 @@ pub(super) fn arguments_or_empty(call: &ToolCall) -> RawJson {
     parsed.unwrap_or_else(RawJson::empty_object)
 }
 
-/// The results of calls that an answer has and that were not made.
+/// Returns results for calls that were not run.
 pub(super) fn skipped_results<'c>(calls: impl Iterator<Item = &'c ToolCall>, why: &str) -> Vec<ToolResult> {
     let error = ToolError::new(Code::Cancelled, format!("The call was not made: {why}"));
     let outcome = Arc::new(Outcome::Error(error));

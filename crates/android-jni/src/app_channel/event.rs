@@ -1,4 +1,4 @@
-//! One thing that the app is told. The Java side reads it in `dev.toolway.host.ToolwayBridge.tell`.
+//! An event for the app. The Java side reads it in `dev.toolway.host.ToolwayBridge.tell`.
 
 use toolway_android::authorization::AuthorizationRequest;
 use toolway_android::bridge::BridgeOverview;
@@ -7,27 +7,27 @@ use toolway_device::ConnectionStatus;
 
 use crate::codec::{CodecError, CodecWriter};
 
-/// What it is told.
+/// An event for the app.
 #[derive(Debug)]
 pub(crate) enum AppEvent {
-    /// Ask the user whether an app's screen may be opened.
+    /// Ask the user for permission to open an app's screen.
     Ask { question: i64, request: AuthorizationRequest },
-    /// An app's screen is open: say when the user is back.
+    /// An app's screen is open; report when the user returns.
     Opened { question: i64, request: AuthorizationRequest },
-    /// Nobody waits for the answer any more.
+    /// The question is no longer pending.
     Withdrawn { question: i64 },
-    /// An app shows no tools before it is allowed.
+    /// An app requires authorization before it lists tools.
     Offer { request: AuthorizationRequest },
-    /// What the connection to the gateway is doing.
+    /// State of the connection to the gateway.
     Status(ConnectionStatus),
-    /// What was found.
+    /// The providers that were found.
     Overview(BridgeOverview),
-    /// Names were given: keep them.
+    /// New names of providers, to be stored.
     Names(String),
 }
 
 impl AppEvent {
-    /// As Java reads it.
+    /// Encodes the event for Java.
     pub(super) fn to_bytes(&self) -> Result<Vec<u8>, CodecError> {
         let mut to = CodecWriter::default();
         match self {

@@ -1,4 +1,4 @@
-//! Asking the phone's user through the app.
+//! Asks the phone's user through the app.
 
 use async_trait::async_trait;
 use toolway_android::authorization::{AuthorizationConsent, AuthorizationPrompt, AuthorizationRequest};
@@ -6,11 +6,11 @@ use toolway_android::authorization::{AuthorizationConsent, AuthorizationPrompt, 
 use super::questions::{PendingQuestion, UserAnswer};
 use super::{AppChannel, AppEvent};
 
-/// A question that the app shows. Dropped before it is answered, it is taken off the screen.
+/// A question that the app shows. Dropping it before the answer removes it from the screen.
 struct QuestionGuard<'a> {
     shell: &'a AppChannel,
     question: PendingQuestion,
-    /// Whether there is something to be taken off the screen.
+    /// True while the question is on the screen.
     open: bool,
 }
 
@@ -50,7 +50,7 @@ impl AuthorizationPrompt for AppChannel {
     async fn wait_for_return(&self, request: &AuthorizationRequest) {
         let mut shown = QuestionGuard::new(self);
         let opened = AppEvent::Opened { question: shown.question.number, request: request.clone() };
-        // Whatever the answer is, the user is here to give it.
+        // Any answer means that the user is back.
         let _ = shown.answer_to(opened).await;
     }
 

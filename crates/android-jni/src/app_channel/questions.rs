@@ -1,4 +1,4 @@
-//! Questions that wait for the user. The app names one by its number.
+//! Pending questions for the user. The app refers to them by number.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -7,21 +7,21 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
-/// What the user answers.
+/// Answer of the user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum UserAnswer {
-    /// Don't.
+    /// The user declined.
     Declined,
-    /// Open it.
+    /// The user agreed to open the app.
     Agreed,
-    /// The user is back from an app.
+    /// The user returned from the app.
     Returned,
 }
 
 static WAITING: LazyLock<Mutex<HashMap<i64, oneshot::Sender<UserAnswer>>>> = LazyLock::new(Mutex::default);
 static NEXT: AtomicI64 = AtomicI64::new(1);
 
-/// A question that waits. Dropped, it waits no more.
+/// A pending question. Dropping it ends it.
 #[derive(Debug)]
 pub(super) struct PendingQuestion {
     pub(super) number: i64,
@@ -36,7 +36,7 @@ impl PendingQuestion {
         Self { number, answer }
     }
 
-    /// Waits for the answer. It comes while the question is kept, so there is one.
+    /// Waits for the answer. The sender exists as long as the question, so there always is one.
     pub(super) async fn answer(&mut self) -> Option<UserAnswer> {
         (&mut self.answer).await.ok()
     }
@@ -48,7 +48,7 @@ impl Drop for PendingQuestion {
     }
 }
 
-/// The answer to a question. Whether anybody waited for it.
+/// Answers a question. Returns true if it was pending.
 pub(crate) fn answer_question(number: i64, answer: UserAnswer) -> bool {
     let waiting = WAITING.lock().remove(&number);
     waiting.is_some_and(|waiting| waiting.send(answer).is_ok())

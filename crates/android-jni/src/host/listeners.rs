@@ -1,5 +1,5 @@
-//! Who listens for changed packages. Java names a listener by a number, so that a broadcast which comes late
-//! finds nobody instead of something that is gone.
+//! Listeners for changed packages. Java refers to a listener by a number, so that a late broadcast finds
+//! nothing instead of a freed object.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -11,7 +11,7 @@ use toolway_android::host::PackageChanges;
 static LISTENERS: LazyLock<Mutex<HashMap<i64, PackageChanges>>> = LazyLock::new(Mutex::default);
 static NEXT: AtomicI64 = AtomicI64::new(1);
 
-/// A number for a new listener.
+/// Registers a listener and returns its number.
 pub(super) fn add_listener(changes: PackageChanges) -> i64 {
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     let mut listeners = LISTENERS.lock();
@@ -20,12 +20,13 @@ pub(super) fn add_listener(changes: PackageChanges) -> i64 {
     number
 }
 
-/// This one listens no more.
+/// Removes a listener.
 pub(super) fn remove_listener(number: i64) {
     LISTENERS.lock().remove(&number);
 }
 
-/// Tells a listener of a package; of any, where none is named. Whether it listens still.
+/// Notifies a listener about a package, or about all packages if `package` is `None`. Returns true if it is
+/// still registered.
 pub(crate) fn notify_listener(number: i64, package: Option<String>) -> bool {
     let mut listeners = LISTENERS.lock();
     let Some(changes) = listeners.get(&number) else { return false };

@@ -1,4 +1,4 @@
-//! What Java's answers say: a failure of the system, or what was asked for.
+//! Decodes Java's answers: a failure of the system, or the requested value.
 
 #[cfg(test)]
 mod tests;
@@ -10,7 +10,7 @@ use toolway_android::host::{
 
 use crate::codec::{CodecError, CodecReader};
 
-/// How an answer begins.
+/// First byte of an answer.
 mod outcome {
     pub(super) const DONE: u8 = 0;
     pub(super) const SECURITY: u8 = 1;
@@ -20,7 +20,7 @@ mod outcome {
     pub(super) const THREW: u8 = 5;
 }
 
-/// An answer: what the system failed with, or what `read` reads of the rest.
+/// Decodes an answer: the failure of the system, or the value that `read` decodes.
 pub(super) fn read<T>(
     answer: &[u8],
     read: impl FnOnce(&mut CodecReader<'_>) -> Result<T, CodecError>,
@@ -39,7 +39,7 @@ pub(super) fn read<T>(
     Ok(outcome)
 }
 
-/// Who serves an authority, if anybody does.
+/// Decodes the owner of an authority, if it has one.
 pub(super) fn owner(from: &mut CodecReader<'_>) -> Result<Option<AuthorityOwner>, CodecError> {
     if !from.flag()? {
         return Ok(None);
@@ -53,7 +53,7 @@ pub(super) fn owner(from: &mut CodecReader<'_>) -> Result<Option<AuthorityOwner>
     }))
 }
 
-/// One entry of a manifest.
+/// Decodes an entry of a manifest.
 pub(super) fn declaration(from: &mut CodecReader<'_>) -> Result<ProviderDeclaration, CodecError> {
     Ok(ProviderDeclaration {
         package: from.text()?,

@@ -1,4 +1,4 @@
-//! Failures as the exceptions that Java sees.
+//! Converts errors to Java exceptions.
 
 use std::any::Any;
 
@@ -11,7 +11,7 @@ use crate::bridge_runtime::BridgeStartError;
 use crate::codec::CodecError;
 use crate::settings::BadBridgeSettings;
 
-/// Why a function failed.
+/// Error of a native function.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum NativeError {
     #[error(transparent)]
@@ -25,7 +25,7 @@ pub(super) enum NativeError {
 }
 
 impl NativeError {
-    /// What the app gave is its mistake; the rest is the state of something else.
+    /// Invalid arguments are a mistake of the app; other errors depend on the state.
     fn class(&self) -> &'static JNIStr {
         match self {
             Self::Settings(_) | Self::Malformed(_) | Self::Start(BridgeStartError::Device(_)) => {
@@ -38,7 +38,7 @@ impl NativeError {
     }
 }
 
-/// Throws them, with their own words.
+/// Throws errors with their own messages.
 #[derive(Debug)]
 pub(super) struct ThrowPolicy;
 
@@ -69,16 +69,16 @@ impl<T: Default> ErrorPolicy<T, NativeError> for ThrowPolicy {
             jni_str!("java/lang/IllegalStateException"),
             &format!("the native library failed: {said}"),
         );
-        // What panics when it is dropped must not do so outside of this.
+        // Dropping the panic's value could panic again outside of this function.
         std::mem::forget(panic);
         Ok(T::default())
     }
 }
 
-/// Throws, unless something has been thrown already, which Java sees then.
+/// Throws an exception, unless one is pending already; then Java sees that one.
 fn throw(env: &mut Env<'_>, class: &'static JNIStr, message: &str) {
     if !env.exception_check() {
-        // It always "fails", with word that an exception is on its way.
+        // It always returns an error, which means that an exception is pending.
         let _ = env.throw_new(class, JNIString::from(message));
     }
 }

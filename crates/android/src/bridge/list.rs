@@ -1,4 +1,4 @@
-//! The list of providers, and the tools that a device offers for them.
+//! The providers, and the tools that a device offers for them.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -13,18 +13,18 @@ use crate::provider::{ProviderState, ToolProvider};
 use crate::report;
 use crate::scan::KnownProviderInfo;
 
-/// Providers with their tools as the device takes them. A provider that stays as it was keeps its tools, whose
-/// schemas are not compiled again.
+/// Providers with their tools in the device's form. An unchanged provider keeps its tools, so their schemas
+/// are not compiled again.
 pub(super) struct ProviderList {
     other_tools: Vec<Tool>,
     names: ProviderNames,
-    /// Why names that were to be given could not be kept, and so were not.
+    /// Reason why new names could not be stored and were not given.
     save_error: Option<String>,
-    /// The tools that the gateway did not take, with the reason.
+    /// Tools that the gateway rejected, with the reasons.
     rejected: BTreeMap<String, String>,
     executor: ProviderToolExecutor,
     providers: Vec<ToolProvider>,
-    /// Beside `providers`, place by place.
+    /// Parallel to `providers`.
     tools: Vec<Vec<Tool>>,
 }
 
@@ -45,7 +45,7 @@ impl ProviderList {
         &self.providers
     }
 
-    /// Those that want to be allowed.
+    /// Returns the authorities that require authorization.
     pub(super) fn authorities_to_allow(&self) -> HashSet<String> {
         self.providers
             .iter()
@@ -54,8 +54,8 @@ impl ProviderList {
             .collect()
     }
 
-    /// Gives names to those who have none, and has them kept. One that could not be kept is not given: after the next
-    /// start it might be another's.
+    /// Gives names to providers without one and stores them. A name that can't be stored is not given,
+    /// because it could belong to another provider after the next start.
     pub(super) fn assign_names(
         &mut self,
         claims: &[NameClaim],
@@ -71,7 +71,7 @@ impl ProviderList {
         }
     }
 
-    /// What the gateway does not take, where it has said so. Whether that is news.
+    /// Stores the tools that the gateway rejected, if it has answered. Returns true if they have changed.
     pub(super) fn set_rejected(&mut self, rejected: Option<BTreeMap<String, String>>) -> bool {
         match rejected {
             Some(rejected) if rejected != self.rejected => {
@@ -82,19 +82,19 @@ impl ProviderList {
         }
     }
 
-    /// What those who were asked before said of themselves.
+    /// Returns the self-descriptions of the known providers.
     pub(super) fn known(&self) -> KnownProviderInfo {
         let ready = self.providers.iter().filter(|provider| provider.state == ProviderState::Ready);
         ready.map(|provider| (provider.owner(), provider.info.clone())).collect()
     }
 
-    /// Drops the providers of packages that are gone.
+    /// Removes the providers of uninstalled packages.
     pub(super) fn retain(&mut self, stays: impl Fn(&str) -> bool) {
         let all = std::mem::take(&mut self.providers).into_iter().zip(std::mem::take(&mut self.tools));
         (self.providers, self.tools) = all.filter(|(provider, _)| stays(&provider.package)).unzip();
     }
 
-    /// Puts what was found in the place of what there was of the same packages.
+    /// Replaces the providers of the packages in `found`.
     pub(super) async fn replace_providers(&mut self, found: Vec<ToolProvider>) {
         let packages: HashSet<String> = found.iter().map(|provider| provider.package.clone()).collect();
         let all = std::mem::take(&mut self.providers).into_iter().zip(std::mem::take(&mut self.tools));
@@ -106,7 +106,7 @@ impl ProviderList {
             let tools = match same {
                 Some((_, tools)) => tools.clone(),
                 None => {
-                    // Compiling hundreds of schemas takes its time.
+                    // Compiling hundreds of schemas takes time, so it runs on a blocking thread.
                     let (executor, of) = (self.executor.clone(), provider.clone());
                     let made = tokio::task::spawn_blocking(move || tools_of(&executor, of));
                     made.await.unwrap_or_default()
@@ -118,7 +118,7 @@ impl ProviderList {
         (self.providers, self.tools) = all.into_iter().unzip();
     }
 
-    /// A provider that calls can't reach any more.
+    /// Marks a provider as unreachable.
     pub(super) fn mark_unreachable(&mut self, authority: &str, reason: String) {
         for (provider, tools) in self.providers.iter_mut().zip(&mut self.tools) {
             if provider.authority == authority && provider.state == ProviderState::Ready {
@@ -127,7 +127,7 @@ impl ProviderList {
         }
     }
 
-    /// None of them can be reached.
+    /// Marks all providers as unavailable.
     pub(super) fn mark_all_unavailable(&mut self, reason: &str) {
         for (provider, tools) in self.providers.iter_mut().zip(&mut self.tools) {
             if !matches!(provider.state, ProviderState::Refused { .. }) {
@@ -136,8 +136,9 @@ impl ProviderList {
         }
     }
 
-    /// What the device offers, and what is said of each provider. Where there are more tools than a gateway takes, each
-    /// provider gives up those at the end of its list that are above an equal share.
+    /// Returns the tools of the device and the report on each provider. If there are more tools than the
+    /// gateway accepts, each provider is limited to an equal share; the tools at the end of its list are
+    /// omitted.
     pub(super) fn offered_tools(&self) -> (Vec<Tool>, Vec<AppProvider>) {
         let mut tools = self.other_tools.clone();
         let taken: HashSet<&str> = self.other_tools.iter().map(Tool::name).collect();
@@ -204,7 +205,7 @@ impl ProviderList {
         provider
     }
 
-    /// Why it has no name, and so no tools.
+    /// Returns the state of a provider without a name, which has no tools.
     fn state_without_name(&self, provider: &ToolProvider) -> ProviderState {
         if provider.certificate.is_none() {
             return ProviderState::refused(
@@ -225,7 +226,7 @@ impl ProviderList {
     }
 }
 
-/// Its tools as the device's.
+/// Converts a provider's tools to tools of the device.
 fn tools_of(executor: &ProviderToolExecutor, provider: ToolProvider) -> Vec<Tool> {
     let shared = Arc::new(provider);
     shared
@@ -251,7 +252,7 @@ fn drop_tools(provider: &mut ToolProvider, tools: &mut Vec<Tool>, reason: &str) 
     tools.clear();
 }
 
-/// Whether calls of the one are calls of the other.
+/// Returns true if calls to `a` reach `b`.
 fn is_same_endpoint(a: &ToolProvider, b: &ToolProvider) -> bool {
     a.tools == b.tools
         && a.prefix == b.prefix
@@ -262,7 +263,7 @@ fn is_same_endpoint(a: &ToolProvider, b: &ToolProvider) -> bool {
         && a.label == b.label
 }
 
-/// The largest number of tools a provider may have so that all together are not more than `most`.
+/// Returns the largest number of tools per provider with a total of at most `most`.
 fn tools_per_provider(counts: impl Iterator<Item = usize>, most: usize) -> usize {
     let mut counts: Vec<usize> = counts.collect();
     counts.sort_unstable();

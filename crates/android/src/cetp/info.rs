@@ -1,4 +1,4 @@
-//! Who a provider says that it is: `get_provider_info`, which is optional.
+//! A provider's description of itself: `get_provider_info`, which is optional.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -7,23 +7,23 @@ use super::read_reply;
 use crate::bounds::{self, cut};
 use crate::bundle::Bundle;
 
-/// A provider's own words on itself.
+/// A provider's description of itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ProviderInfo {
-    /// Its name.
+    /// Name of the provider.
     pub name: Option<String>,
-    /// What its data are.
+    /// Description of its data.
     pub description: Option<String>,
-    /// What a user can allow.
+    /// Scopes that a user can authorize.
     pub scopes: Vec<ProviderScope>,
 }
 
-/// One thing that a user can allow.
+/// A scope that a user can authorize.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProviderScope {
-    /// Its name.
+    /// Name of the scope.
     pub name: String,
-    /// What it covers.
+    /// Description of the scope.
     pub description: Option<String>,
 }
 
@@ -34,7 +34,7 @@ struct RawProviderInfo {
     scopes: Option<Value>,
 }
 
-/// Reads an answer. Any failure, and any answer that is not usable, means that there is none: the method is
+/// Reads an answer. Any failure and any unusable answer means that there is no description: the method is
 /// optional, and older providers answer `TOOL_NOT_FOUND`.
 #[must_use]
 pub fn read_info(bundle: Option<&Bundle>) -> Option<ProviderInfo> {

@@ -1,4 +1,4 @@
-//! The list of a provider's tools.
+//! Reads the list of a provider's tools.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -18,11 +18,11 @@ struct ToolListData<'a> {
     tools: Vec<&'a RawValue>,
 }
 
-/// The tools of an answer to `list_tools`. What is wrong with one of them keeps no other from standing; fields
-/// that nobody knows are ignored (CETP, section 2.5).
+/// Reads the tools of an answer to `list_tools`. A problem of one tool does not affect the others; unknown
+/// fields are ignored (CETP, section 2.5).
 ///
 /// # Errors
-/// [`ProviderFailure`]: what the answer says, or that it is no list.
+/// [`ProviderFailure`] if the answer is an error or not a list.
 pub fn read_list(bundle: Option<&Bundle>) -> Result<ProviderToolList, ProviderFailure> {
     let data = read_reply(bundle)?;
     if nests_deeper_than(data, bounds::DEPTH) {

@@ -1,13 +1,14 @@
-//! A phone by way of the program `adb`, from the computer that it is plugged into.
+//! Access to a phone through the program `adb`, from the computer that it is connected to.
 //!
-//! It is the program and not a library that speaks adb's protocol: whoever uses adb has it, its server already holds
-//! the cable (two programs can't share it), the keys that the phone knows are its own, and wireless debugging and
-//! emulators come with it.
+//! Toolway runs the program instead of a library for adb's protocol: adb users have it, its server already
+//! owns the USB connection (two programs can't share it), the phone has authorized its keys, and it supports
+//! wireless debugging and emulators.
 //!
-//! What adb can't do is said and not worked around. Its shell holds no app's permission, so a provider that is
-//! guarded by one (every provider built from ClawSeed's CETP provider tutorial) can be found and explained but not called, except on a
-//! phone whose shell is root's. Maps can't be passed, so tools of the MCP dialects can be listed but not called. The
-//! extras of a call are never `null` but an empty bundle. The phone's own program `content` makes the calls.
+//! adb has limits, which are reported and not worked around. Its shell has no app permissions, so a provider
+//! that requires one (every provider from ClawSeed's CETP tutorial) can be found and explained but not
+//! called, except on a phone with a root shell. Maps can't be passed, so tools of the MCP dialects can be
+//! listed but not called. The extras of a call are never `null` but an empty bundle. The phone's program
+//! `content` makes the calls.
 
 mod adb_process;
 mod content;
@@ -42,16 +43,16 @@ use remote_file::RemoteFile;
 pub use adb_process::AdbProgram;
 pub use packages::PermissionOwner;
 
-/// Most that is taken of an answer: a bundle of one megabyte, which is the most that Android passes.
+/// Maximum size of an answer: a printed bundle of one megabyte, which is Android's limit.
 const MAX_RESULT: usize = 4 << 20;
-/// Apps whose manifest is remembered.
+/// Maximum number of cached manifests.
 const MAX_MANIFESTS: usize = 1_024;
-/// How long an authority that nobody serves is not asked for again: who serves which is one question about all.
+/// Time for which an unknown authority is not looked up again. One lookup covers all authorities.
 const CACHE_TTL: Duration = Duration::from_secs(2);
-/// APKs that are read at the same time.
+/// Maximum number of APKs that are read at the same time.
 const MAX_READERS: usize = 4;
 
-/// A phone that `adb` reaches. Cheap to clone.
+/// A phone that is connected with `adb`. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct AdbHost {
     inner: Arc<AdbHostState>,
@@ -64,56 +65,57 @@ struct AdbHostState {
     known: Mutex<PackageCache>,
 }
 
-/// What was read last.
+/// Results of earlier requests.
 #[derive(Debug, Default)]
 struct PackageCache {
-    /// By path and version, which are new with each installation.
+    /// By path and version, which change with each installation.
     apks: BTreeMap<(String, String), Arc<Result<Apk, String>>>,
     installed: BTreeMap<String, InstalledApp>,
     authorities: BTreeMap<String, ComponentName>,
     refreshed_at: Option<Instant>,
 }
 
-/// What a phone is.
+/// Properties of a phone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PhoneInfo {
-    /// Its serial number.
+    /// Serial number.
     pub serial: String,
-    /// What it is sold as.
+    /// Model name.
     pub model: String,
-    /// Its API level.
+    /// API level.
     pub api_level: Option<u32>,
-    /// Whether adb's shell is root's there, whom no permission keeps out.
+    /// True if adb's shell is root, which needs no permissions.
     pub is_root: bool,
 }
 
 impl AdbHost {
-    /// The phone with this serial number, or the only one there is. Nothing is run yet.
+    /// Creates a host for the phone with this serial number, or for the only connected one. Runs nothing yet.
     #[must_use]
     pub fn new(program: AdbProgram, serial: Option<String>) -> Self {
         let inner = AdbHostState { phone: AdbDevice::new(program, serial), known: Mutex::default() };
         Self { inner: Arc::new(inner), is_for_calls: false }
     }
 
-    /// For offering tools: providers whose tools can't be called in this way are refused when they are asked for them.
+    /// Prepares the host for offering tools: providers whose tools can't be called over adb are refused when
+    /// they are listed.
     #[must_use]
     pub fn for_calls(self) -> Self {
         Self { is_for_calls: true, ..self }
     }
 
-    /// Which phone it is.
+    /// Returns the properties of the phone.
     ///
     /// # Errors
-    /// [`HostError`] where there is none, or several, or it can't be used.
+    /// [`HostError`] if there is no phone, several phones, or an unusable one.
     pub fn info(&self) -> Result<PhoneInfo, HostError> {
         let PhoneProperties { api_level, is_root, model, .. } = self.inner.phone.facts()?;
         Ok(PhoneInfo { serial: self.inner.phone.serial()?, model, api_level, is_root })
     }
 
-    /// Which app defines a permission; nothing where none does.
+    /// Returns the app that defines a permission, if there is one.
     ///
     /// # Errors
-    /// [`HostError`] where the phone could not be asked.
+    /// [`HostError`] if the phone can't be reached.
     pub fn permission(&self, name: &str) -> Result<Option<PermissionOwner>, HostError> {
         let said = self
             .inner
@@ -122,10 +124,10 @@ impl AdbHost {
         Ok(packages::permission(&said, name))
     }
 
-    /// What an app's APK says; nothing where no such app is installed.
+    /// Reads an app's APK; returns `None` if the app is not installed.
     ///
     /// # Errors
-    /// [`HostError`] where the phone could not be asked, or the APK can't be read.
+    /// [`HostError`] if the phone can't be reached or the APK can't be read.
     pub fn apk(&self, package: &str) -> Result<Option<Apk>, HostError> {
         let inner = &self.inner;
         let Some(installed) = inner.installed()?.remove(package) else { return Ok(None) };
@@ -135,7 +137,7 @@ impl AdbHost {
         }
     }
 
-    /// The apps whose manifest could not be read, and why.
+    /// Returns the apps with an unreadable manifest, with the reasons.
     #[must_use]
     pub fn unreadable_apps(&self) -> Vec<(String, String)> {
         let known = self.inner.known.lock();
@@ -153,7 +155,7 @@ impl AdbHostState {
         Ok(packages::installed(&self.phone.run_system_command(&list_packages(user))?))
     }
 
-    /// An app's manifest, from the phone or from memory; what is wrong with it otherwise.
+    /// Returns an app's manifest, from the phone or from the cache, or the reason why it is unreadable.
     fn apk(&self, installed: &InstalledApp) -> Result<Arc<Result<Apk, String>>, HostError> {
         let key = (installed.path.clone(), installed.version.clone());
         if let Some(apk) = self.known.lock().apks.get(&key) {
@@ -165,7 +167,7 @@ impl AdbHostState {
         };
         let file = PhoneFile { phone: &self.phone, path: &installed.path };
         let read = Apk::read(RemoteFile::new(file, length), self.phone.facts()?.api_level);
-        // Where reading broke off, it may be for the cable; that is not remembered.
+        // An interrupted read may be caused by the connection, so it is not cached.
         let is_final = !matches!(read, Err(ApkError::Io(_)));
         let apk = Arc::new(read.map_err(|error| error.to_string()));
         if !is_final {
@@ -179,10 +181,10 @@ impl AdbHostState {
         Ok(apk)
     }
 
-    /// Asks for packages, services, providers and authorities, in one go.
+    /// Queries packages, services, providers and authorities with one command.
     fn query_components(&self) -> Result<(BTreeSet<ComponentName>, BTreeSet<ComponentName>), HostError> {
         let user = self.phone.facts()?.user;
-        // Apps' own words are printed in between, so they must not know it.
+        // The output contains text of apps, so they must not be able to predict the separator.
         let next = phone::random_marker();
         let line = [
             list_packages(user),
@@ -219,11 +221,11 @@ impl AdbHostState {
             let known = self.known.lock();
             wanted.filter_map(|package| Some((package, known.installed.get(package)?.clone()))).collect()
         };
-        // Each takes some round trips; what comes of them is remembered, and looked at below.
+        // Each read takes some round trips. The results are cached and used below.
         std::thread::scope(|scope| {
             for some in installed.chunks(installed.len().div_ceil(MAX_READERS).max(1)) {
                 let read = move || some.iter().try_for_each(|(_, installed)| self.apk(installed).map(drop));
-                // Without a thread they are read below.
+                // Without a thread, they are read below.
                 let _ = std::thread::Builder::new().spawn_scoped(scope, read);
             }
         });
@@ -258,8 +260,8 @@ fn declaration(apk: &Apk, component: &AppComponent, entry: DeclarationEntry) -> 
     }
 }
 
-/// A service by which CETP's tools are found. One that the system named is there even where it is switched off in
-/// the manifest: the app has switched it on.
+/// Returns the declaration of a CETP service. A service that the system lists is enabled, even if it is
+/// disabled in the manifest: the app has enabled it.
 fn service(apk: &Apk, class: &str) -> Option<ProviderDeclaration> {
     let service = apk.manifest.services.iter().find(|service| service.class == class)?;
     let entry = DeclarationEntry::CetpService {
@@ -269,7 +271,7 @@ fn service(apk: &Apk, class: &str) -> Option<ProviderDeclaration> {
     Some(declaration(apk, service, entry))
 }
 
-/// A provider of the MCP dialects, once for each way in which it is found.
+/// Returns the declarations of a provider of the MCP dialects, one for each way in which it is found.
 fn provider(apk: &Apk, class: &str) -> Vec<ProviderDeclaration> {
     let found = apk.manifest.providers.iter().find(|it| it.component.class == class && it.component.enabled);
     let Some(provider @ ProviderElement { component, authorities, .. }) = found else { return Vec::new() };
@@ -283,7 +285,7 @@ fn provider(apk: &Apk, class: &str) -> Vec<ProviderDeclaration> {
     entries.into_iter().map(|entry| declaration(apk, component, entry)).collect()
 }
 
-/// What the system named in an app whose manifest can't be read.
+/// Returns the declaration of a component in an app with an unreadable manifest.
 fn unreadable(component: &ComponentName, why: &str) -> ProviderDeclaration {
     let reason = ManifestMetaData::Other(format!("the app's manifest can't be read: {why}"));
     ProviderDeclaration {
@@ -319,7 +321,7 @@ impl ProviderHost for AdbHost {
             apk.as_ref().as_ref().ok().and_then(|apk| {
                 apk.manifest.providers.iter().find(|provider| provider.component.class == class)
             });
-        // Of a manifest that can't be read nothing is known; a call will show whether it is let through.
+        // Nothing is known about an unreadable manifest; a call will show whether it is allowed.
         Ok(Some(AuthorityOwner {
             exported: provider.is_none_or(|provider| provider.component.exported),
             read_permission: provider.and_then(|provider| provider.read_permission.clone()),
@@ -331,7 +333,7 @@ impl ProviderHost for AdbHost {
 
     fn call(&self, call: &HostCall) -> Result<Option<Bundle>, CallFailure> {
         let phone = &self.inner.phone;
-        // What can't be passed is refused before anything is asked of the phone.
+        // Unsupported values are refused before anything is sent to the phone.
         content::command(call, 0, ExtraEscaping::Backslash)?;
         if self.is_for_calls && call.method == mcp::GET_TOOL_INFO {
             return Err(CallFailure::Unsupported(content::NO_MAPS.to_owned()));
@@ -355,7 +357,7 @@ impl ProviderHost for AdbHost {
         })
     }
 
-    /// Calling is what starts a process here; nothing else does.
+    /// Calling is the only way to start a process here.
     fn wake(&self, _: &str) -> Result<bool, HostError> {
         Ok(false)
     }
@@ -378,7 +380,7 @@ impl ProviderHost for AdbHost {
 
     fn watch(&self, changes: PackageChanges) -> Result<(), HostError> {
         let inner = Arc::clone(&self.inner);
-        // From now on: what changes before the thread has begun counts too.
+        // Recorded now, so that changes before the thread starts are noticed.
         let known = inner.installed().ok();
         std::thread::Builder::new()
             .name("adb packages".to_owned())
@@ -389,7 +391,7 @@ impl ProviderHost for AdbHost {
 }
 
 impl AdbHostState {
-    /// Opens the activity of this very app that takes an action.
+    /// Opens the activity of this app for an action.
     fn start_activity(&self, action: &str, category: Option<&str>, package: &str) -> Result<bool, HostError> {
         let user = self.phone.facts()?.user;
         let category = category.map(|category| format!(" -c {category}")).unwrap_or_default();
@@ -398,7 +400,7 @@ impl AdbHostState {
             "cmd package resolve-activity --brief {intent} -p {}",
             quote_word(package)
         ))?;
-        // The system's chooser for several apps is a component as well, of the system.
+        // The system's chooser for several apps is also a component, but of the system.
         let Some(activity) = packages::activity(&resolved).filter(|it| it.package == package) else {
             return Ok(false);
         };
@@ -413,10 +415,10 @@ impl AdbHostState {
     }
 }
 
-/// What `content call` printed, read as an answer to `method`. For tools that look at recorded output.
+/// Parses the output of `content call` as an answer to `method`, for tools that examine recorded output.
 ///
 /// # Errors
-/// [`CallFailure`] says what the output says was thrown.
+/// [`CallFailure`] with the printed exception.
 pub fn read_answer(stdout: &str, stderr: &str, method: &str) -> Result<Option<Bundle>, CallFailure> {
     content::parse_output(stdout, stderr, method)
 }

@@ -1,4 +1,4 @@
-//! Providers as Rust values: for tests, and for tools that are written in Rust in the form of an app provider.
+//! App providers in memory: for tests, and for tools that are written in Rust as app providers.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use super::{
 };
 use crate::bundle::Bundle;
 
-/// What a provider answers.
+/// Handler of calls to a provider.
 pub type MemoryAppHandler = dyn Fn(&HostCall) -> Result<Option<Bundle>, CallFailure> + Send + Sync;
 
 /// An installed app.
@@ -23,7 +23,7 @@ pub struct MemoryApp {
 }
 
 impl MemoryApp {
-    /// An app with a CETP provider of version 1, whose label is the last part of its package.
+    /// Creates an app with a CETP provider of version 1. Its label is the last part of the package.
     pub fn cetp(
         package: &str,
         answer: impl Fn(&HostCall) -> Result<Option<Bundle>, CallFailure> + Send + Sync + 'static,
@@ -36,7 +36,7 @@ impl MemoryApp {
         Self::new(package, &authority, entry, answer)
     }
 
-    /// An app with a provider of another dialect.
+    /// Creates an app with a provider of another dialect.
     pub fn new(
         package: &str,
         authority: &str,
@@ -64,28 +64,28 @@ impl MemoryApp {
         }
     }
 
-    /// With this label.
+    /// Sets the label.
     #[must_use]
     pub fn label(mut self, label: &str) -> Self {
         self.declaration.label = Some(label.to_owned());
         self
     }
 
-    /// Signed by somebody.
+    /// Sets the certificate.
     #[must_use]
     pub fn certificate(mut self, certificate: Option<&str>) -> Self {
         self.declaration.certificate = certificate.map(str::to_owned);
         self
     }
 
-    /// Declared in another way.
+    /// Sets the declaration.
     #[must_use]
     pub fn entry(mut self, entry: DeclarationEntry) -> Self {
         self.declaration.entry = entry;
         self
     }
 
-    /// With other owners of authorities, or none.
+    /// Sets the owners of authorities.
     #[must_use]
     pub fn owners(mut self, owners: Vec<(String, AuthorityOwner)>) -> Self {
         self.owners = owners;
@@ -116,36 +116,37 @@ impl std::fmt::Debug for MemoryHost {
 }
 
 impl MemoryHost {
-    /// Without apps.
+    /// Creates a phone without apps.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Installs an app, or another version of it, and says so to who watches.
+    /// Installs or updates an app, and notifies listeners.
     pub fn install(&self, app: MemoryApp) {
         let package = app.declaration.package.clone();
         self.0.lock().apps.insert(package.clone(), app);
         self.notify_watchers(&package);
     }
 
-    /// Removes an app, and says so to who watches.
+    /// Removes an app, and notifies listeners.
     pub fn remove(&self, package: &str) {
         self.0.lock().apps.remove(package);
         self.notify_watchers(package);
     }
 
-    /// From now on the phone can't be asked, or can be again.
+    /// Makes the phone unreachable, or reachable again.
     pub fn set_fault(&self, fault: Option<HostError>) {
         self.0.lock().fault = fault;
     }
 
-    /// What happens when an authority's process is to be started.
+    /// Sets the function that is called to start an authority's process.
     pub fn on_wake(&self, wake: impl Fn(&str) -> bool + Send + Sync + 'static) {
         self.0.lock().on_wake = Some(Arc::new(wake));
     }
 
-    /// What happens when an app is opened, by package and by the action of its screen; nothing for its icon.
+    /// Sets the function that is called to open an app, with its package and the action of the screen; `None`
+    /// for the start screen.
     pub fn on_open(&self, open: impl Fn(&str, Option<&str>) -> bool + Send + Sync + 'static) {
         self.0.lock().on_open = Some(Arc::new(open));
     }

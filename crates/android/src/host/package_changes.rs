@@ -1,5 +1,5 @@
-//! Word of packages that changed, from a host to whoever keeps the list of tools. Words that nobody has heard
-//! yet are put together, so that any number of broadcasts takes bounded room.
+//! Notifications about changed packages, from a host to the bridge. Unread notifications are merged, so that
+//! any number of broadcasts needs bounded memory.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -8,15 +8,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-/// More packages than this are put together as "any of them".
+/// Number of packages above which all count as changed.
 const MAX_NAMED: usize = 256;
 
-/// Which packages changed since somebody asked.
+/// The packages that have changed since the last read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ChangedPackages {
-    /// These.
+    /// These packages.
     Packages(BTreeSet<String>),
-    /// Any of them.
+    /// Any package.
     Everything,
 }
 
@@ -27,7 +27,7 @@ struct PackageChangesState {
     closed: AtomicBool,
 }
 
-/// Both ends of it. Cheap to clone; may be told from any thread.
+/// Both ends of the notifications. Cheap to clone; may be used from any thread.
 #[derive(Debug, Clone)]
 pub struct PackageChanges(Arc<PackageChangesState>);
 
@@ -42,7 +42,7 @@ impl Default for PackageChanges {
 }
 
 impl PackageChanges {
-    /// A package was added, replaced, removed or changed.
+    /// Reports that a package was added, replaced, removed or changed.
     pub fn add_package(&self, package: impl Into<String>) {
         {
             let mut changed = self.0.changed.lock();
@@ -56,29 +56,29 @@ impl PackageChanges {
         self.0.notify.notify_one();
     }
 
-    /// Anything may have changed: the phone was away, say.
+    /// Reports that any package may have changed, for example because the phone was disconnected.
     pub fn add_everything(&self) {
         *self.0.changed.lock() = ChangedPackages::Everything;
         self.0.notify.notify_one();
     }
 
-    /// Whether nobody listens any more; then a host stops watching.
+    /// Returns true if there is no listener any more; then a host stops watching.
     #[must_use]
     pub fn is_closed(&self) -> bool {
         self.0.closed.load(Ordering::Acquire)
     }
 
-    /// Nobody listens any more.
+    /// Closes the receiving end.
     pub fn close(&self) {
         self.0.closed.store(true, Ordering::Release);
     }
 
-    /// Waits until something has changed. It is still there for [`Self::take`] afterwards.
+    /// Waits for a change, without consuming it (see [`Self::take`]).
     pub(crate) async fn wait_for_change(&self) {
         self.0.notify.notified().await;
     }
 
-    /// What has changed since it was last asked; nothing where nothing has.
+    /// Returns the changes since the last call, if any.
     #[must_use]
     pub fn take(&self) -> Option<ChangedPackages> {
         let mut changed = self.0.changed.lock();

@@ -1,5 +1,5 @@
-//! How a provider that speaks CETP takes calls: its tools only read (CETP, section 1), so they may be
-//! called to see. Tools of the MCP dialects may act and are called only where that was asked for.
+//! Checks how a CETP provider handles calls. Its tools are read-only (CETP, section 1), so they may be
+//! called. Tools of the MCP dialects may act and are called only on request.
 
 use std::time::Duration;
 
@@ -15,24 +15,24 @@ use crate::failure::ProviderFailure;
 use crate::provider::ToolProvider;
 use crate::provider_client::{ProviderCallOptions, ProviderClient};
 
-/// Tools of one provider that are called.
+/// Maximum number of tools of one provider that are called.
 const MAX_TOOLS: usize = 32;
-/// Known to nobody.
+/// A name that no provider has.
 const UNKNOWN_NAME: &str = "toolway_check_no_such_tool";
 const REQUEST_ID: &str = "toolway-check";
 
-/// What came of it.
+/// Result of a probe.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ProbeReport {
-    /// Findings, the worst first.
+    /// Findings, the most severe first.
     pub findings: Vec<LintFinding>,
-    /// What was not done, and why.
+    /// Steps that were skipped, with the reasons.
     pub skipped: Vec<String>,
-    /// How many calls were made.
+    /// Number of calls.
     pub calls: usize,
 }
 
-/// How a call was taken.
+/// Result of one call.
 type ProbeResult = Result<RawJson, ProbeError>;
 
 enum ProbeError {
@@ -48,8 +48,8 @@ struct ProviderProbe<'a> {
     calls: usize,
 }
 
-/// Calls a provider's tools with no arguments and with wrong ones, and methods and tools that do not exist. `act`
-/// says whether tools that may act are called as well.
+/// Calls a provider's tools without arguments and with wrong ones, and calls unknown methods and tools. `act`
+/// includes tools that may act.
 pub async fn probe(
     reach: &ProviderClient,
     provider: &ToolProvider,
@@ -91,7 +91,8 @@ impl ProviderProbe<'_> {
         self.ask(cetp::EXECUTE_TOOL, Some(cetp::execute_extras(tool, &args.to_string(), REQUEST_ID))).await
     }
 
-    /// Checks the answers to unknown methods, unknown tools and missing arguments (CETP, sections 2.4 and 2.5).
+    /// Checks the answers to unknown methods, unknown tools and missing arguments (CETP, sections 2.4 and
+    /// 2.5).
     async fn probe_protocol(&mut self) {
         let taken = self.ask("toolway_check_no_such_method", None).await;
         self.expect_not_found("an unknown method", taken);
@@ -159,7 +160,7 @@ impl ProviderProbe<'_> {
         }
     }
 
-    /// What no arguments are an excuse for.
+    /// Reports failures that wrong arguments do not excuse.
     fn report_wrong_answer(&mut self, place: &str, how: &str, taken: &ProbeResult) {
         let said = || format!("called {how} it ends in {}", describe_result(taken));
         match taken {
@@ -190,7 +191,7 @@ impl ProviderProbe<'_> {
         }
     }
 
-    /// Tools that may act, once each, without arguments.
+    /// Calls tools that may act, once each, without arguments.
     async fn probe_acting_tools(&mut self, skipped: &mut Vec<String>) {
         for tool in self.provider.tools.iter().take(MAX_TOOLS) {
             let place = format!("tool {}", tool.name);
@@ -198,7 +199,7 @@ impl ProviderProbe<'_> {
             let none = JsonObject::new();
             match run_once(self.client, self.provider, &tool.name, &none, REQUEST_ID, self.timeout).await {
                 Ok(_) => {}
-                // Nothing was sent: there is no way to pass it from here, say.
+                // Nothing was sent, for example because it can't be passed from here.
                 Err(error) if !error.dispatched => {
                     self.calls -= 1;
                     skipped.push(format!("{}: {}", tool.name, error.message));
@@ -234,7 +235,7 @@ fn describe_result(taken: &ProbeResult) -> String {
     }
 }
 
-/// Arguments of another type than the schema gives its properties; nothing where it gives none.
+/// Creates arguments with other types than the schema declares; `None` if it declares none.
 fn wrong_arguments(schema: &Value) -> Option<Value> {
     let properties = schema.get("properties")?.as_object()?;
     let wrong: JsonObject = properties

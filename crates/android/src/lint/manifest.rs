@@ -1,4 +1,4 @@
-//! What an app's manifest shows, without the phone.
+//! Checks an app's manifest without a phone.
 
 use super::{LintFinding, LintFindings};
 use crate::host::ManifestMetaData;
@@ -9,12 +9,12 @@ use crate::{cetp, mcp, naming, version};
 const BOOT: &str = "android.intent.action.BOOT_COMPLETED";
 const BOOT_PERMISSION: &str = "android.permission.RECEIVE_BOOT_COMPLETED";
 const SEES_ALL: &str = "android.permission.QUERY_ALL_PACKAGES";
-/// From this API level on an app sees only what its `<queries>` name.
+/// API level from which an app sees only the apps in its `<queries>`.
 const VISIBILITY_SINCE: u32 = 30;
-/// From this API level on a component with a filter has to say whether it is exported.
+/// API level from which a component with a filter must declare `exported`.
 const EXPORTED_SINCE: u32 = 31;
 
-/// Findings on an app that offers tools, or looks for those of others, the worst first.
+/// Returns findings about an app that offers or consumes tools, the most severe first.
 #[must_use]
 pub fn lint_manifest(manifest: &AppManifest) -> Vec<LintFinding> {
     let mut findings = LintFindings::default();
@@ -114,7 +114,7 @@ fn lint_exported(component: &AppComponent, place: &str, manifest: &AppManifest, 
     }
 }
 
-/// The authority that the meta-data name.
+/// Returns the authority in the meta-data.
 fn lint_authority(service: &AppComponent, place: &str, findings: &mut LintFindings) -> Option<String> {
     let remedy = format!("<meta-data android:name=\"{}\" android:value=\"…\" />", cetp::AUTHORITY);
     match service.meta(cetp::AUTHORITY) {
@@ -174,7 +174,7 @@ fn lint_cetp_provider(provider: &ProviderElement, manifest: &AppManifest, findin
     }
 }
 
-/// Whether other apps can call a provider, and its authorities are the app's own.
+/// Checks that other apps can call a provider, and that its authorities belong to the app.
 fn lint_callable(
     provider: &ProviderElement,
     place: &str,
@@ -200,7 +200,7 @@ fn lint_callable(
     }
 }
 
-/// Whether a provider is guarded by what consumers have.
+/// Checks that a provider requires a permission that consumers have.
 fn lint_permission(provider: &ProviderElement, wanted: &str, place: &str, findings: &mut LintFindings) {
     let remedy = format!("android:permission=\"{wanted}\"");
     match (provider.read_permission.as_deref(), provider.write_permission.as_deref()) {
@@ -247,7 +247,7 @@ fn lint_mcp_provider(provider: &ProviderElement, manifest: &AppManifest, finding
     }
 }
 
-/// Providers that look like ones of tools, and are not found.
+/// Reports providers that look like tool providers but can't be found.
 fn lint_incomplete_entries(manifest: &AppManifest, findings: &mut LintFindings) {
     let named: Vec<String> = manifest
         .services
@@ -341,7 +341,7 @@ fn lint_permissions(manifest: &AppManifest, offers: bool, looks: bool, findings:
     }
 }
 
-/// A consumer that may not see the apps which it looks for.
+/// Reports a consumer that can't see the apps that it looks for.
 fn lint_queries(manifest: &AppManifest, findings: &mut LintFindings) {
     if manifest.target_sdk < VISIBILITY_SINCE || manifest.uses_permissions.iter().any(|it| it == SEES_ALL) {
         return;
@@ -377,7 +377,7 @@ fn lint_queries(manifest: &AppManifest, findings: &mut LintFindings) {
     }
 }
 
-/// How a note of a scan weighs here.
+/// Returns the severity of a note from a scan.
 pub(super) fn level_of_note(kind: ProviderNoteKind) -> super::LintLevel {
     match kind {
         ProviderNoteKind::Refused => super::LintLevel::Error,

@@ -1,4 +1,4 @@
-//! What a provider lists, and what came of asking it.
+//! Checks a provider's list of tools and the result of listing them.
 
 use serde_json::Value;
 use toolway_types::SpecDocument;
@@ -8,12 +8,12 @@ use super::{LintFinding, LintFindings};
 use crate::dialect::ProviderDialect;
 use crate::provider::{ProviderState, ToolProvider};
 
-/// Longest name that the APIs of models take. A tool's is `device__app__tool` there.
+/// Maximum length of a name in the APIs of models. A tool's name there is `device__app__tool`.
 const MAX_NAME: usize = 64;
-/// A device's name is taken to be as long as this; `phone` has five characters.
+/// Assumed length of a device's name; `phone` has five characters.
 const DEVICE_NAME_LENGTH: usize = 16;
 
-/// Findings on a provider that was asked for its tools, the worst first.
+/// Returns findings about a provider whose tools were listed, the most severe first.
 #[must_use]
 pub fn lint_provider(provider: &ToolProvider) -> Vec<LintFinding> {
     let mut findings = LintFindings::default();

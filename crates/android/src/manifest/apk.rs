@@ -1,5 +1,5 @@
-//! What is read of an APK: its manifest, the resources that this refers to, and who signed it. From a file, or
-//! from anything that can be read in places, so that of a large app on a phone only these places cross the cable.
+//! Reads an APK's manifest, the resources that it refers to, and the signer. The source is a file or anything
+//! with random access, so that only these parts of a large app on a phone are transferred.
 
 use std::io::{self, Read, Seek};
 
@@ -10,36 +10,36 @@ use super::resources::ResourceTable;
 use super::xml::XmlError;
 use super::{AppManifest, manifest_reader, signature, xml};
 
-/// A larger manifest is not read; the largest known ones have about one MiB.
+/// Maximum size of a manifest, in bytes; the largest known ones have about one MiB.
 const MAX_MANIFEST: u64 = 8 << 20;
-/// A larger resource table is not read; the largest known ones have some tens of MiB.
+/// Maximum size of a resource table, in bytes; the largest known ones have some tens of MiB.
 const MAX_TABLE: u64 = 64 << 20;
 const MANIFEST: &str = "AndroidManifest.xml";
 const TABLE: &str = "resources.arsc";
 
-/// Why an APK could not be read.
+/// Reason why an APK could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ApkError {
-    /// It could not be reached.
+    /// Reading failed.
     #[error("it can't be read: {0}")]
     Io(#[from] io::Error),
-    /// It is no ZIP file, or a broken one.
+    /// The file is not a valid ZIP file.
     #[error("it is no APK: {0}")]
     Zip(String),
-    /// It has no `AndroidManifest.xml`.
+    /// The file has no `AndroidManifest.xml`.
     #[error("it is no APK: there is no AndroidManifest.xml in it")]
     NoManifest,
-    /// A part of it is larger than that of any app.
+    /// A part is larger than in any known app.
     #[error("{part} has {bytes} bytes, at most {most} are read")]
     TooLarge {
-        /// Which.
+        /// Name of the part.
         part: &'static str,
-        /// How large it says it is.
+        /// Declared size in bytes.
         bytes: u64,
-        /// How large it may be.
+        /// Maximum size in bytes.
         most: u64,
     },
-    /// Its manifest is not what the compiler makes.
+    /// The manifest is not a valid binary manifest.
     #[error("its manifest can't be read: {0}")]
     Manifest(String),
 }
@@ -60,27 +60,27 @@ impl From<XmlError> for ApkError {
     }
 }
 
-/// What an APK says of itself.
+/// The manifest and signer of an APK.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Apk {
-    /// Its manifest.
+    /// The manifest.
     pub manifest: AppManifest,
-    /// SHA-256 of the certificate that it is signed with, in lower-case hexadecimal; of several, of all of them,
-    /// sorted and joined by `,`. Nothing where it is signed in the oldest way only, or not at all.
+    /// SHA-256 of the signing certificate in lower-case hexadecimal; for several signers, all of them, sorted
+    /// and joined by `,`. `None` if the app has only the oldest signature scheme, or none.
     pub certificate: Option<String>,
 }
 
 impl Apk {
-    /// Reads one. `api_level` is that of the phone on which it runs, where that is known: which of several
-    /// signatures counts depends on it.
+    /// Reads an APK. `api_level` is that of the phone, if known; it determines which of several signatures
+    /// counts.
     ///
     /// # Errors
-    /// [`ApkError`] says what is wrong with it.
+    /// [`ApkError`] with the problem.
     pub fn read(mut source: impl Read + Seek, api_level: Option<u32>) -> Result<Self, ApkError> {
         let mut archive = ZipArchive::new(&mut source)?;
         let xml = entry(&mut archive, MANIFEST, MAX_MANIFEST)?.ok_or(ApkError::NoManifest)?;
         let root = xml::read(&xml)?;
-        // Most of the table's bytes are of no use here, so it is read only where the manifest refers to it.
+        // Most of the table is not needed here, so it is read only if the manifest refers to it.
         let table = if manifest_reader::has_references(&root) {
             entry(&mut archive, TABLE, MAX_TABLE)?
         } else {
@@ -96,7 +96,7 @@ impl Apk {
     }
 }
 
-/// The bytes of an entry; nothing where there is none.
+/// Returns the bytes of an entry, if it exists.
 fn entry<R: Read + Seek>(
     archive: &mut ZipArchive<R>,
     name: &'static str,
@@ -111,7 +111,7 @@ fn entry<R: Read + Seek>(
     if entry.size() > most {
         return Err(too_large(entry.size()));
     }
-    // What it says of its size need not be true.
+    // The declared size may be wrong.
     let mut bytes = Vec::new();
     let read = entry.take(most + 1).read_to_end(&mut bytes)?;
     let read = u64::try_from(read).unwrap_or(u64::MAX);

@@ -1,6 +1,6 @@
-//! Little-endian numbers out of bytes that somebody else made. Every read is checked; nothing is copied.
+//! Reads little-endian numbers from untrusted bytes. Every access is checked; nothing is copied.
 
-/// A stretch of bytes. Reading beyond its end gives nothing.
+/// A slice of bytes. Reading beyond its end returns `None`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ByteSlice<'a>(&'a [u8]);
 
@@ -17,12 +17,12 @@ impl<'a> ByteSlice<'a> {
         self.0
     }
 
-    /// From `start` on, `length` of them.
+    /// Returns `length` bytes from `start`.
     pub(super) fn slice(self, start: usize, length: usize) -> Option<Self> {
         self.0.get(start..start.checked_add(length)?).map(Self)
     }
 
-    /// From `start` to the end.
+    /// Returns the bytes from `start` to the end.
     pub(super) fn from(self, start: usize) -> Option<Self> {
         self.0.get(start..).map(Self)
     }
@@ -43,7 +43,7 @@ impl<'a> ByteSlice<'a> {
         self.array(at).map(u64::from_le_bytes)
     }
 
-    /// A `u32` that counts or places something.
+    /// Reads a `u32` that is a count or an offset.
     pub(super) fn size(self, at: usize) -> Option<usize> {
         self.u32(at).and_then(|it| usize::try_from(it).ok())
     }
@@ -53,19 +53,19 @@ impl<'a> ByteSlice<'a> {
     }
 }
 
-/// One chunk: what it is, its own header, and all of it.
+/// A resource chunk: its kind, its header and all its bytes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ResourceChunk<'a> {
     /// `RES_*_TYPE`.
     pub(super) kind: u16,
-    /// Length of its header.
+    /// Length of the header.
     pub(super) header: usize,
-    /// All of it, header included.
+    /// All bytes, including the header.
     pub(super) all: ByteSlice<'a>,
 }
 
 impl<'a> ResourceChunk<'a> {
-    /// The one that starts at the beginning of these bytes.
+    /// Returns the chunk at the start of these bytes.
     pub(super) fn first(bytes: ByteSlice<'a>) -> Option<Self> {
         let (kind, header, size) = (bytes.u16(0)?, usize::from(bytes.u16(2)?), bytes.size(4)?);
         if header < 8 || size < header {
@@ -74,13 +74,13 @@ impl<'a> ResourceChunk<'a> {
         Some(Self { kind, header, all: bytes.slice(0, size)? })
     }
 
-    /// What follows its header.
+    /// Returns the bytes after the header.
     pub(super) fn body(self) -> ByteSlice<'a> {
         self.all.from(self.header).unwrap_or(ByteSlice(&[]))
     }
 
-    /// The chunks within it that start at `start`. They end at the first that is none; each is at least eight
-    /// bytes long, so there is an end.
+    /// Returns the chunks within it, from `start`. Ends at the first invalid one. Each has at least eight
+    /// bytes, so the iteration ends.
     pub(super) fn children(self, start: usize) -> impl Iterator<Item = ResourceChunk<'a>> {
         let mut rest = self.all.from(start);
         std::iter::from_fn(move || {

@@ -1,5 +1,5 @@
-//! From the elements of a manifest to what they mean. Attributes are known by their resource's number, as Android
-//! itself reads them: their names may be anything.
+//! Converts the XML elements of a manifest to their meaning. Attributes are identified by resource id, as in
+//! Android: their names may be anything.
 
 use super::ManifestMetaData;
 use super::resources::ResourceTable;
@@ -7,7 +7,7 @@ use super::value::ResourceValue;
 use super::xml::{XmlAttribute, XmlElement};
 use super::{AppComponent, AppManifest, IntentFilter, PermissionDefinition, ProviderElement, QueriesElement};
 
-/// Numbers of the platform's attributes (`android.R.attr`), which never change.
+/// Ids of the platform's attributes (`android.R.attr`), which never change.
 mod attr {
     pub(super) const LABEL: u32 = 0x0101_0001;
     pub(super) const NAME: u32 = 0x0101_0003;
@@ -28,18 +28,18 @@ mod attr {
     pub(super) const TARGET_SDK: u32 = 0x0101_0270;
 }
 
-/// From this API level on providers are exported only where the manifest says so.
+/// API level from which providers are exported only if the manifest says so.
 const PROVIDERS_PRIVATE_SINCE: u32 = 17;
-/// References of one manifest that are followed; further ones count as leading nowhere.
+/// Maximum number of references that are resolved in one manifest; further ones count as unresolved.
 const MAX_REFERENCES: usize = 500;
 
-/// Whether anything in it is taken from resources.
+/// Returns true if anything in it refers to resources.
 pub(super) fn has_references(element: &XmlElement) -> bool {
     element.attributes.iter().any(|attribute| attribute.value.is_reference())
         || element.children.iter().any(has_references)
 }
 
-/// What a manifest says; what is wrong with it otherwise.
+/// Reads a manifest, or returns the problem.
 pub(super) fn read_manifest(root: &XmlElement, resources: &ResourceTable<'_>) -> Result<AppManifest, String> {
     if root.name != "manifest" {
         return Err("its outermost element is not <manifest>".to_owned());
@@ -122,7 +122,7 @@ impl ManifestReader<'_> {
             };
             if let Some(mut component) = self.component(child, permission.as_deref()) {
                 component.enabled &= enabled;
-                // Without a word in the manifest, whoever answers to something is there for others.
+                // By default, a component with a filter is exported.
                 component.exported = component.exported_as_written.unwrap_or(!component.filters.is_empty());
                 list.push(component);
             }
@@ -176,8 +176,8 @@ impl ManifestReader<'_> {
         filter
     }
 
-    /// As `PackageParser.parseMetaData`: a resource is given as its number, a value with the type that it has in
-    /// the end.
+    /// Reads meta-data like `PackageParser.parseMetaData`: a resource as its id, a value with its resolved
+    /// type.
     fn meta(&mut self, element: &XmlElement) -> Option<(String, ManifestMetaData)> {
         let name = self.text(element, attr::NAME)?;
         if let Some(resource) = element.attribute(attr::RESOURCE).filter(|it| it.value.is_reference()) {
@@ -196,7 +196,7 @@ impl ManifestReader<'_> {
         Some((name, value))
     }
 
-    /// An attribute's value, with references followed.
+    /// Returns an attribute's value with references resolved.
     fn value(&mut self, attribute: &XmlAttribute) -> Option<ResourceValue> {
         if attribute.value.is_reference() {
             self.references += 1;
@@ -217,7 +217,7 @@ impl ManifestReader<'_> {
         }
     }
 
-    /// A class's name can't be taken from resources.
+    /// Returns an attribute's text. Class names can't refer to resources.
     fn text_of(&self, element: &XmlElement, id: u32) -> Option<String> {
         element.attribute(id)?.text.clone().filter(|text| !text.is_empty())
     }
@@ -239,7 +239,7 @@ impl ManifestReader<'_> {
         }
     }
 
-    /// `.Name` and `Name` are within the app's package.
+    /// Returns the full class name: `.Name` and `Name` are within the app's package.
     fn class(&self, name: &str) -> String {
         match name.find('.') {
             Some(0) => format!("{}{name}", self.package),
@@ -249,7 +249,7 @@ impl ManifestReader<'_> {
     }
 }
 
-/// A component without a permission has its application's; an empty one says that it has none.
+/// Returns the permission of a component, by default that of the application; an empty one means none.
 fn or_inherited(own: Option<String>, inherited: Option<&str>) -> Option<String> {
     match own {
         Some(own) => Some(own).filter(|own| !own.is_empty()),

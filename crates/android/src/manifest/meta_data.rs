@@ -1,6 +1,6 @@
-//! The values of `<meta-data>` elements.
+//! Values of `<meta-data>` elements.
 
-/// A value of a manifest's `<meta-data>`. The compiler that builds an app gives it a type by its looks: `"1"`
+/// A value of a `<meta-data>` element. The compiler that builds an app chooses the type by the text: `"1"`
 /// becomes an integer, `"1.0"` a float, `"true"` a boolean.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ManifestMetaData {
@@ -12,6 +12,6 @@ pub enum ManifestMetaData {
     Float(f32),
     /// A boolean.
     Boolean(bool),
-    /// Something else, in the words of the host.
+    /// Another value, as described by the host.
     Other(String),
 }

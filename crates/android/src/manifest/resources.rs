@@ -1,6 +1,6 @@
-//! The resource table of an APK (`resources.arsc`, `ResTable` of the platform's `ResourceTypes.h`), as far as a
-//! manifest's values refer to it. Of several values for different languages and screens the one without conditions
-//! is taken, as a phone does whose language an app does not know.
+//! The resource table of an APK (`resources.arsc`, `ResTable` of the platform's `ResourceTypes.h`), limited
+//! to what a manifest refers to. Among values for different languages and screens, the one without conditions
+//! is used, as on a phone with a language that the app does not support.
 
 use std::collections::BTreeMap;
 
@@ -12,9 +12,9 @@ use super::value::{RawResourceValue, ResourceValue};
 const TABLE: u16 = 0x0002;
 const PACKAGE: u16 = 0x0200;
 const TYPE: u16 = 0x0201;
-/// References that lead to references; a longer chain is taken as leading nowhere.
+/// Maximum length of a chain of references; a longer one counts as unresolved.
 const MAX_CHAIN: usize = 16;
-/// Kinds of resources times configurations; the largest apps have some thousands.
+/// Maximum number of resource types times configurations; the largest apps have some thousands.
 const MAX_TYPES: usize = 16_384;
 const NO_ENTRY: u32 = u32::MAX;
 /// `ResTable_type::FLAG_SPARSE` and `FLAG_OFFSET16`.
@@ -24,21 +24,21 @@ const OFFSET16: u8 = 2;
 const COMPLEX: u16 = 1;
 const COMPACT: u16 = 8;
 
-/// A table, read when it is asked.
+/// A resource table that is read on demand.
 #[derive(Debug)]
 pub(super) struct ResourceTable<'a> {
     strings: StringPool<'a>,
-    /// By package and kind, one for each configuration.
+    /// By package and type, one for each configuration.
     types: BTreeMap<(u32, u32), Vec<ResourceChunk<'a>>>,
 }
 
 impl<'a> ResourceTable<'a> {
-    /// A table without resources.
+    /// Returns a table without resources.
     pub(super) fn none() -> Self {
         Self { strings: StringPool::none(), types: BTreeMap::new() }
     }
 
-    /// The table that these bytes are; nothing where they are none.
+    /// Parses a table; `None` if the bytes are not a table.
     pub(super) fn read(bytes: &'a [u8]) -> Option<Self> {
         let table = ResourceChunk::first(ByteSlice::new(bytes)).filter(|it| it.kind == TABLE)?;
         let mut read = Self::none();
@@ -61,7 +61,7 @@ impl<'a> ResourceTable<'a> {
         Some(read)
     }
 
-    /// The value that a resource has in the end.
+    /// Returns the resolved value of a resource.
     pub(super) fn resolve(&self, id: u32) -> ResourceValue {
         let mut at = id;
         for _ in 0..MAX_CHAIN {
@@ -77,7 +77,7 @@ impl<'a> ResourceTable<'a> {
         ResourceValue::Reference(id)
     }
 
-    /// The value of the configuration that fits best.
+    /// Returns the value of the configuration that fits best.
     fn entry(&self, id: u32) -> Option<RawResourceValue> {
         let (package, kind, entry) = (id >> 24, (id >> 16) & 0xff, id & 0xffff);
         let mut best: Option<(ConfigurationFit, RawResourceValue)> = None;
@@ -93,19 +93,19 @@ impl<'a> ResourceTable<'a> {
     }
 }
 
-/// How well a configuration fits a phone of which nothing is known.
+/// Fit of a configuration for a phone with unknown properties.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum ConfigurationFit {
-    /// It is for one language.
+    /// The configuration is for one language.
     Language,
-    /// For some screens or versions.
+    /// The configuration is for some screens or versions.
     Condition,
-    /// Without conditions.
+    /// The configuration has no conditions.
     Default,
 }
 
 impl ConfigurationFit {
-    /// Of a chunk of `RES_TABLE_TYPE_TYPE`, whose configuration starts at byte 20 with its own size.
+    /// Rates a chunk of `RES_TABLE_TYPE_TYPE`, whose configuration starts at byte 20 with its own size.
     fn of(types: ResourceChunk<'_>) -> Self {
         let size = types.all.size(20).unwrap_or_default().min(types.all.len());
         let config = types.all.slice(24, size.saturating_sub(4)).unwrap_or(ByteSlice::new(&[]));
@@ -117,7 +117,7 @@ impl ConfigurationFit {
     }
 }
 
-/// The value of an entry in one chunk of `RES_TABLE_TYPE_TYPE`.
+/// Returns the value of an entry in a chunk of `RES_TABLE_TYPE_TYPE`.
 fn value_in(types: ResourceChunk<'_>, entry: u32) -> Option<RawResourceValue> {
     let (flags, count, entries) = (types.all.u8(9)?, types.all.u32(12)?, types.all.size(16)?);
     let wanted = usize::try_from(entry).ok()?;

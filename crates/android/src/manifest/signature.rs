@@ -1,5 +1,6 @@
-//! Who signed an APK, out of its signing block (APK Signature Scheme v2 and v3, as source.android.com describes
-//! them). The signatures themselves are not verified: the phone did that when it installed the app.
+//! Finds the signer of an APK in its signing block (APK Signature Scheme v2 and v3, as described on
+//! source.android.com). The signatures themselves are not verified: the phone did that during the
+//! installation.
 
 use std::collections::BTreeSet;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -11,21 +12,21 @@ use super::bytes::ByteSlice;
 const MAGIC: &[u8; 16] = b"APK Sig Block 42";
 const V2: u32 = 0x7109_871a;
 const V3: u32 = 0xf053_68c0;
-/// Version 3.1, which Android 13 (API 33) and newer look at first: it may name a newer key.
+/// Version 3.1, which Android 13 (API 33) and newer check first: it may have a newer key.
 const V31: u32 = 0x1b93_ad61;
-/// The block holds certificates, signatures and often padding to a page; larger ones are not read.
+/// Maximum size of the block, which has certificates, signatures and often padding to a page, in bytes.
 const MAX_BLOCK: u64 = 4 << 20;
-/// Android takes ten at most.
+/// Maximum number of signers; Android's limit is ten.
 const MAX_SIGNERS: usize = 10;
 
-/// The signing block, which ends where the central directory starts; nothing where there is none.
+/// Returns the signing block, which ends where the central directory starts, if there is one.
 pub(super) fn block(apk: &mut (impl Read + Seek), directory: u64) -> io::Result<Option<Vec<u8>>> {
     let Some(footer) = directory.checked_sub(24) else { return Ok(None) };
     let mut end = [0; 24];
     apk.seek(SeekFrom::Start(footer))?;
     apk.read_exact(&mut end)?;
     let end = ByteSlice::new(&end);
-    // The size counts all but the first of the two places where it stands.
+    // The size counts everything except the first of its two copies.
     let (Some(size), Some(magic)) = (end.u64(0), end.slice(8, 16)) else { return Ok(None) };
     let start = directory.checked_sub(size).filter(|_| (24..=MAX_BLOCK).contains(&size));
     let (Some(start), true) = (start, magic.as_slice() == MAGIC) else { return Ok(None) };
@@ -35,8 +36,8 @@ pub(super) fn block(apk: &mut (impl Read + Seek), directory: u64) -> io::Result<
     Ok(Some(block))
 }
 
-/// SHA-256 of the signers' certificates out of a signing block: in lower-case hexadecimal, sorted, joined by `,`.
-/// Nothing where it names none.
+/// Returns the SHA-256 of the signers' certificates in a signing block, in lower-case hexadecimal, sorted and
+/// joined by `,`, if there are any.
 pub(super) fn certificate(block: &[u8], api_level: Option<u32>) -> Option<String> {
     let schemes: &[u32] = if api_level.is_some_and(|level| level >= 33) { &[V31, V3, V2] } else { &[V3, V2] };
     schemes.iter().find_map(|scheme| {
@@ -46,7 +47,7 @@ pub(super) fn certificate(block: &[u8], api_level: Option<u32>) -> Option<String
     })
 }
 
-/// The value of an id among the block's pairs.
+/// Returns the value of an id among the block's pairs.
 fn pair(block: ByteSlice<'_>, wanted: u32) -> Option<ByteSlice<'_>> {
     let mut rest = block;
     loop {
@@ -59,12 +60,12 @@ fn pair(block: ByteSlice<'_>, wanted: u32) -> Option<ByteSlice<'_>> {
     }
 }
 
-/// What stands behind a length of four bytes.
+/// Returns the bytes after a four-byte length.
 fn sequence(bytes: ByteSlice<'_>) -> Option<ByteSlice<'_>> {
     bytes.slice(4, bytes.size(0)?)
 }
 
-/// The sequences within one.
+/// Returns the sequences within a sequence.
 fn items(bytes: ByteSlice<'_>) -> impl Iterator<Item = ByteSlice<'_>> {
     let mut rest = Some(bytes);
     std::iter::from_fn(move || {
@@ -74,7 +75,7 @@ fn items(bytes: ByteSlice<'_>) -> impl Iterator<Item = ByteSlice<'_>> {
     })
 }
 
-/// SHA-256 of a signer's first certificate, which is the one that it signs with.
+/// Returns the SHA-256 of a signer's first certificate, with which it signs.
 fn signer(signer: ByteSlice<'_>) -> Option<String> {
     let signed = sequence(signer)?;
     let digests = sequence(signed)?;

@@ -1,13 +1,13 @@
-//! String pools, which manifests and resource tables share (`ResStringPool` of the platform's
-//! `ResourceTypes.h`). A string is decoded when it is asked for, and never one that is too long.
+//! String pools of manifests and resource tables (`ResStringPool` of the platform's `ResourceTypes.h`). A
+//! string is decoded on demand, and never if it is too long.
 
 use super::bytes::{ByteSlice, ResourceChunk};
 
 /// `RES_STRING_POOL_TYPE`.
 pub(super) const STRING_POOL: u16 = 0x0001;
 const UTF8: u32 = 1 << 8;
-/// Longer strings are taken as absent: no name, label or value that is looked at here is as long. In units of the
-/// pool's encoding.
+/// Length above which strings count as absent: no name, label or value that is needed here is as long. In
+/// units of the pool's encoding.
 const MAX_STRING: usize = 32 * 1024;
 
 /// The strings of one pool.
@@ -20,24 +20,24 @@ pub(super) struct StringPool<'a> {
 }
 
 impl<'a> StringPool<'a> {
-    /// A pool without strings.
+    /// Returns a pool without strings.
     pub(super) fn none() -> Self {
         Self { offsets: ByteSlice::new(&[]), data: ByteSlice::new(&[]), count: 0, is_utf8: true }
     }
 
-    /// The pool that a chunk is.
+    /// Parses a chunk as a pool.
     pub(super) fn read(chunk: ResourceChunk<'a>) -> Option<Self> {
         if chunk.kind != STRING_POOL {
             return None;
         }
         let (count, flags, start) = (chunk.all.size(8)?, chunk.all.u32(16)?, chunk.all.size(20)?);
         let offsets = chunk.all.slice(chunk.header, count.checked_mul(4)?)?;
-        // A pool without strings may say anything about where they start.
+        // A pool without strings may have any start offset.
         let data = if count == 0 { ByteSlice::new(&[]) } else { chunk.all.from(start)? };
         Some(Self { offsets, data, count, is_utf8: flags & UTF8 != 0 })
     }
 
-    /// One of them. What is not well-formed within it is replaced.
+    /// Returns a string. Invalid characters are replaced.
     pub(super) fn get(&self, index: u32) -> Option<String> {
         let index = usize::try_from(index).ok().filter(|index| *index < self.count)?;
         let text = self.data.from(self.offsets.size(index.checked_mul(4)?)?)?;

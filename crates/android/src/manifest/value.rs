@@ -1,8 +1,8 @@
-//! Values as the compiler typed them (`Res_value`).
+//! Typed values (`Res_value`).
 
 use super::bytes::ByteSlice;
 
-/// A `Res_value`, not resolved.
+/// An unresolved `Res_value`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct RawResourceValue {
     /// `Res_value::dataType`.
@@ -19,7 +19,7 @@ pub(super) const STRING: u8 = 0x03;
 pub(super) const FLOAT: u8 = 0x04;
 /// `TYPE_DYNAMIC_REFERENCE`.
 pub(super) const DYNAMIC_REFERENCE: u8 = 0x07;
-/// `TYPE_FIRST_INT` and `TYPE_LAST_INT`, between which booleans and colours lie too.
+/// `TYPE_FIRST_INT` to `TYPE_LAST_INT`, which includes booleans and colours.
 const INTS: std::ops::RangeInclusive<u8> = 0x10..=0x1f;
 /// `TYPE_INT_BOOLEAN`.
 pub(super) const BOOLEAN: u8 = 0x12;
@@ -34,21 +34,21 @@ impl RawResourceValue {
     }
 }
 
-/// A value whose references were followed.
+/// A value with resolved references.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum ResourceValue {
     Text(String),
     Int(i32),
     Float(f32),
     Boolean(bool),
-    /// A reference that leads nowhere here: to the system's resources, or to none.
+    /// An unresolved reference: to the system's resources, or to none.
     Reference(u32),
-    /// Of another type: a size, a fraction, an attribute.
+    /// A value of another type: a size, a fraction or an attribute.
     Other(u8),
 }
 
 impl ResourceValue {
-    /// From a value that is no reference, with the text that a string's index means.
+    /// Converts a value that is not a reference; `text` returns the string of an index.
     pub(super) fn of(raw: RawResourceValue, text: impl FnOnce(u32) -> Option<String>) -> Option<Self> {
         Some(match raw.kind {
             STRING => Self::Text(text(raw.data)?),

@@ -1,5 +1,5 @@
-//! Binary XML, as compilers put it into APKs (`ResXMLTree` of the platform's `ResourceTypes.h`), as a tree of
-//! elements. Depth, number and size of what is kept are bounded.
+//! Parses the binary XML of APKs (`ResXMLTree` of the platform's `ResourceTypes.h`) to a tree of elements.
+//! Depth, number and size of the kept data are limited.
 
 use super::bytes::{ByteSlice, ResourceChunk};
 use super::strings::{STRING_POOL, StringPool};
@@ -10,18 +10,18 @@ const XML: u16 = 0x0003;
 const RESOURCE_MAP: u16 = 0x0180;
 const START_ELEMENT: u16 = 0x0102;
 const END_ELEMENT: u16 = 0x0103;
-/// No manifest nests its elements deeper.
+/// Maximum nesting; no manifest is nested deeper.
 const MAX_DEPTH: usize = 32;
-/// Elements of one document.
+/// Maximum number of elements of one document.
 const MAX_ELEMENTS: usize = 20_000;
-/// Attributes of all elements together.
+/// Maximum number of attributes of all elements.
 const MAX_ATTRIBUTES: usize = 100_000;
-/// Bytes of all text together: one string of the pool may be named from everywhere.
+/// Maximum size of all text, in bytes: one string of the pool may be used everywhere.
 const MAX_TEXT: usize = 8 << 20;
-/// An index that means "none".
+/// Index that means "none".
 const NONE: u32 = u32::MAX;
 
-/// Why bytes are no binary XML.
+/// Reason why bytes are not binary XML.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum XmlError {
     #[error("it is not binary XML")]
@@ -32,18 +32,18 @@ pub(super) enum XmlError {
     TooMuch,
 }
 
-/// One attribute.
+/// An attribute.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct XmlAttribute {
-    /// The resource that names it (`android:name` is `0x01010003`); nothing where it has only a name.
+    /// Resource id of the name (`android:name` is `0x01010003`); `None` if the attribute has only a name.
     pub(super) id: Option<u32>,
     pub(super) name: String,
     pub(super) value: RawResourceValue,
-    /// Its text, where it is a string.
+    /// Text of a string value.
     pub(super) text: Option<String>,
 }
 
-/// One element.
+/// An element.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct XmlElement {
     pub(super) name: String,
@@ -52,18 +52,18 @@ pub(super) struct XmlElement {
 }
 
 impl XmlElement {
-    /// The children of a name.
+    /// Returns the children with this name.
     pub(super) fn named<'e>(&'e self, name: &'e str) -> impl Iterator<Item = &'e XmlElement> {
         self.children.iter().filter(move |child| child.name == name)
     }
 
-    /// The attribute of a resource.
+    /// Returns the attribute with this resource id.
     pub(super) fn attribute(&self, id: u32) -> Option<&XmlAttribute> {
         self.attributes.iter().find(|attribute| attribute.id == Some(id))
     }
 }
 
-/// What is kept so far.
+/// Amount of data that is kept so far.
 #[derive(Debug, Default)]
 struct XmlTotals {
     elements: usize,
@@ -78,7 +78,7 @@ impl XmlTotals {
     }
 }
 
-/// The root element of a document.
+/// Returns the root element of a document.
 pub(super) fn read(bytes: &[u8]) -> Result<XmlElement, XmlError> {
     let document =
         ResourceChunk::first(ByteSlice::new(bytes)).filter(|it| it.kind == XML).ok_or(XmlError::NotXml)?;
@@ -103,7 +103,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<XmlElement, XmlError> {
                     None => return Ok(done),
                 }
             }
-            // Namespaces and text between elements say nothing that is needed here.
+            // Namespaces and text between elements are not needed here.
             _ => {}
         }
     }
@@ -149,10 +149,10 @@ fn attribute(
     let name = raw.u32(4).ok_or(XmlError::Broken)?;
     let id = usize::try_from(name).ok().and_then(|at| ids.u32(at.checked_mul(4)?)).filter(|id| *id != 0);
     let value = RawResourceValue::read(raw, 12).ok_or(XmlError::Broken)?;
-    // What the author wrote stands beside the typed value where the compiler kept it; only a string's is needed.
+    // The compiler may keep the source text next to the typed value; only that of a string is needed.
     let text = (value.kind == super::value::STRING).then_some(value.data).filter(|index| *index != NONE);
     let text = text.and_then(|index| strings.get(index)).map(|text| kept.text(text)).transpose()?;
-    // Some tools empty the names of attributes that have an id.
+    // Some tools clear the names of attributes that have an id.
     let name = kept.text(strings.get(name).unwrap_or_default())?;
     Ok(XmlAttribute { id, name, value, text })
 }

@@ -1,4 +1,5 @@
-//! What a provider answers to `get_tool_info`: one tool (dialects A and B), or several in one JSON text (C).
+//! Reads a provider's answer to `get_tool_info`: one tool (dialects A and B), or several in one JSON text
+//! (C).
 
 use super::{inputs, properties, success};
 use crate::bounds::{self, cut};
@@ -8,11 +9,11 @@ use crate::failure::{ProviderFailure, malformed, require_bundle, text};
 use crate::note::ProviderNotes;
 use crate::provider_tool_list::{ProviderToolDescription, ProviderToolList};
 
-/// The tools of an answer, and the dialect that it is in: whoever was found by the action speaks B or C, and
-/// shows which by its answer.
+/// Reads the tools of an answer and determines the dialect: a provider that is found by the action uses B or
+/// C, and its answer shows which one.
 ///
 /// # Errors
-/// [`ProviderFailure`]: what the answer says, or what is wrong with it.
+/// [`ProviderFailure`] if the answer is an error or malformed.
 pub fn read_info(
     bundle: Option<&Bundle>,
     found_as: ProviderDialect,
@@ -63,7 +64,7 @@ fn one_tool(bundle: &Bundle, notes: &mut ProviderNotes) -> Result<ProviderToolDe
     };
     let parameters = schema.and_then(|schema| {
         if schema.len() > bounds::SCHEMA_BYTES {
-            // Kept as it is, so that the tool is refused for its size.
+            // Kept unchanged, so that the tool is refused because of its size.
             return Some(schema.to_owned());
         }
         match properties::schema(schema, &required, |reason| notes.flag(Some(name), reason)) {
@@ -77,7 +78,7 @@ fn one_tool(bundle: &Bundle, notes: &mut ProviderNotes) -> Result<ProviderToolDe
     Ok(ProviderToolDescription { name: name.to_owned(), description, parameters })
 }
 
-/// An array of strings, where it can't be read: adb prints its class only.
+/// The class of an array of strings that can't be read: adb prints only the class.
 const STRINGS: &str = "java.lang.String[]";
 
 fn required(bundle: &Bundle, tool: &str, notes: &mut ProviderNotes) -> Vec<String> {

@@ -1,5 +1,5 @@
-//! The tools of dialect C: a map of names to descriptions, whose inputs name the class that they were written
-//! from (`….ToolInput.StringInput`).
+//! Reads the tools of dialect C: a map of names to descriptions. The types of inputs are names of classes
+//! (`….ToolInput.StringInput`).
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -19,7 +19,7 @@ struct RawMcpTool {
     inputs: Option<Value>,
 }
 
-/// The tools that the text describes, in its order.
+/// Reads the tools in the text, in order.
 pub(crate) fn read(
     text: &str,
     notes: &mut ProviderNotes,
@@ -100,7 +100,8 @@ fn describe(name: &str, tool: &RawValue, notes: &mut ProviderNotes) -> Option<Pr
     Some(ProviderToolDescription { name: name.to_owned(), description, parameters: Some(object(schema)) })
 }
 
-/// `se.example.ToolInput.StringInput` and `…ToolInput$StringInput` are a string.
+/// Returns the type for a class: `se.example.ToolInput.StringInput` and `…ToolInput$StringInput` are a
+/// string.
 fn of_class(class: &str) -> Option<&'static str> {
     let last = class.rsplit(['.', '$']).next().unwrap_or_default();
     json_type(last.strip_suffix("Input").unwrap_or(last))

@@ -1,4 +1,4 @@
-//! The schema of a tool of the dialects A and B: a map of properties, or, wrongly, a whole schema.
+//! Reads the schema of a tool of the dialects A and B: a map of properties or, incorrectly, a whole schema.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use toolway_types::json::nests_deeper_than;
 use crate::bounds::{self, cut};
 use crate::ordered_json::{ObjectMembers, object};
 
-/// Keywords beside `properties` that make an object without a type a schema all the same.
+/// Keywords other than `properties` that make an object without a type a schema.
 const KEYWORDS: &[&str] = &[
     "$schema",
     "$id",
@@ -21,10 +21,10 @@ const KEYWORDS: &[&str] = &[
     "$defs",
 ];
 
-/// The JSON Schema of a tool's arguments, from the text that its app gave.
+/// Converts the text of an app to the JSON Schema of a tool's arguments.
 ///
 /// # Errors
-/// In words, where nothing can be made of it.
+/// A description of the problem if the text is unusable.
 pub(crate) fn schema(
     text: &str,
     required: &[String],
@@ -80,8 +80,8 @@ pub(crate) fn schema(
     Ok(object(all))
 }
 
-/// The properties within, where the members are those of a whole schema. A map of properties may well describe
-/// arguments that are called `type` or `properties`; their values are objects with a type of their own.
+/// Returns the properties if the members are those of a whole schema. A map of properties may have arguments
+/// with the names `type` or `properties`; their values are objects with their own type.
 fn whole<'a>(members: &ObjectMembers<'a>) -> Option<ObjectMembers<'a>> {
     let says_object = members.get("type").is_some_and(|value| value.get() == r#""object""#);
     let Some(inner) = members.get("properties") else {
@@ -93,7 +93,7 @@ fn whole<'a>(members: &ObjectMembers<'a>) -> Option<ObjectMembers<'a>> {
     (says_object || (of_schemas && all_keywords)).then_some(inner)
 }
 
-/// One property's schema, and whether it says of itself that it is required, as schemas before draft 4 did.
+/// Returns a property's schema, and true if it marks itself as required, as in schemas before draft 4.
 fn property(name: &str, value: &RawValue, flag: &mut impl FnMut(String)) -> (String, bool) {
     let shown = || cut(name, 100);
     let Some(fields) = ObjectMembers::of(value) else {
@@ -114,7 +114,7 @@ fn property(name: &str, value: &RawValue, flag: &mut impl FnMut(String)) -> (Str
                         cut(&word, 40)
                     )),
                 },
-                // A list of types is JSON Schema; anything else is refused with the schema.
+                // A list of types is valid JSON Schema; anything else is refused with the schema.
                 Err(_) => written.push(("type", value.get().to_owned())),
             },
             "required" if matches!(value.get(), "true" | "false") => wanted = value.get() == "true",
@@ -128,7 +128,7 @@ pub(super) fn of_type(word: &str) -> String {
     object([("type", format!("{word:?}"))])
 }
 
-/// JSON Schema's word for a type, from those that apps write.
+/// Returns the JSON Schema name for a type name in apps.
 pub(super) fn json_type(word: &str) -> Option<&'static str> {
     Some(match word.to_ascii_lowercase().as_str() {
         "string" | "str" | "text" => "string",

@@ -47,12 +47,12 @@ fn an_address_in_use_is_reported() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
     let ended = folder.run(["serve", "--listen", &address]).assert_failure(1, "can't listen on");
-    assert!(ended.stderr.contains("another program listens there"), "{ended:#?}");
+    assert!(ended.stderr.contains("another program listens on this port"), "{ended:#?}");
     assert!(!folder.file("gateway.json").exists());
     folder.write_settings(&format!("listen = {address:?}\n"));
     let found = folder.run(["doctor"]);
     assert_eq!((found.code, found.stderr.as_str()), (1, "error: found 1 problem\n"));
-    assert!(found.stdout.contains("hint: another program listens there"), "{found:#?}");
+    assert!(found.stdout.contains("hint: another program listens on this port"), "{found:#?}");
     drop(taken);
     folder.run(["doctor"]).assert_success();
 }

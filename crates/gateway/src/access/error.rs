@@ -8,10 +8,10 @@ use super::secret::NoRandomness;
 /// An error of reading, storing or changing tokens.
 #[derive(Debug, thiserror::Error)]
 pub enum AccessError {
-    /// The database.
+    /// The database failed.
     #[error("the tokens could not be read or written")]
     Store(#[from] StoreError),
-    /// The file with the owner's token.
+    /// The file with the owner's token can't be read or written.
     #[error("the owner's token file {path}: {source}")]
     OwnerFile {
         /// Its path.
@@ -19,13 +19,13 @@ pub enum AccessError {
         /// The system's error.
         source: std::io::Error,
     },
-    /// No secret could be made.
+    /// The operating system gave no randomness for a secret.
     #[error(transparent)]
     Random(#[from] NoRandomness),
-    /// The token may not have an agent.
+    /// The token's role may not have an agent.
     #[error(transparent)]
     Agent(#[from] AgentWithoutCalls),
-    /// No such token.
+    /// The token does not exist.
     #[error("there is no token with the id {0:?}")]
     NotFound(String),
     /// The gateway needs this token, so it can't be revoked.

@@ -1,5 +1,5 @@
-//! The client of a request, its scheme and its host: those of the connection, or those in the headers X-Forwarded-For,
-//! -Proto and -Host of a trusted reverse proxy. From anyone else these headers are ignored.
+//! Finds the client, scheme and host of a request: those of the connection, or those in the headers
+//! X-Forwarded-For, -Proto and -Host of a trusted reverse proxy. These headers are ignored from anyone else.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -9,18 +9,19 @@ use ipnet::IpNet;
 
 use crate::net::parse_network;
 
-/// The addresses of a connection. The listener puts them into the extensions of each request.
+/// The addresses of a connection. The listener adds them to the extensions of each request.
 #[derive(Debug, Clone, Copy)]
 pub struct ConnectionInfo {
-    /// The other end.
+    /// Address of the client.
     pub peer: SocketAddr,
-    /// This end.
+    /// Address of the gateway that the client connected to.
     pub local: SocketAddr,
-    /// True if it is encrypted.
+    /// True if the connection is encrypted.
     pub tls: bool,
 }
 
-/// The client of a request, with trusted proxies taken into account. Put into the extensions of each request.
+/// The client of a request, with trusted proxies taken into account. It is added to the extensions of each
+/// request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EffectiveClient {
     /// The client's address.
@@ -40,13 +41,13 @@ const HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
 pub struct TrustedProxies(Vec<IpNet>);
 
 impl TrustedProxies {
-    /// Takes the setting, which has been validated.
+    /// Creates the list from the setting, which has been validated.
     #[must_use]
     pub fn new(networks: &[String]) -> Self {
         Self(networks.iter().filter_map(|text| parse_network(text)).collect())
     }
 
-    /// The client that sent a request with these headers over this connection.
+    /// Finds the client that sent a request with these headers over this connection.
     #[must_use]
     pub fn client(&self, connection: &ConnectionInfo, headers: &HeaderMap) -> EffectiveClient {
         let peer = connection.peer.ip().to_canonical();
@@ -68,8 +69,8 @@ impl TrustedProxies {
         self.0.iter().any(|network| network.contains(&ip))
     }
 
-    /// Each proxy adds at the end whom it was called by, so the list is read from there for as long as it
-    /// was written by one that is trusted.
+    /// Each proxy appends the address of its client, so the list is read from the end, as long as the entries
+    /// were written by a trusted proxy.
     fn first_untrusted(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
         let hops: Vec<&str> = header_values(headers, &FOR).collect();
         let mut nearest = peer;
@@ -84,7 +85,7 @@ impl TrustedProxies {
     }
 }
 
-/// All values of a header that may be sent as one list or as several, in order.
+/// Returns all values of a header, in order. The header may be one list or several headers.
 fn header_values<'a>(headers: &'a HeaderMap, name: &HeaderName) -> impl Iterator<Item = &'a str> {
     headers
         .get_all(name)
@@ -99,7 +100,7 @@ fn last_value<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> 
     header_values(headers, name).last()
 }
 
-/// An address with or without a port.
+/// Parses an address with or without a port.
 fn parse_hop(text: &str) -> Option<IpAddr> {
     let bare = text.parse::<IpAddr>().ok();
     let ip = bare.or_else(|| text.parse::<SocketAddr>().ok().map(|it| it.ip()))?;

@@ -1,5 +1,5 @@
-//! The addresses of this machine's own network interfaces. They come and go, so they are asked for again,
-//! but not at the pace of whoever sends requests with made-up addresses.
+//! The addresses of this machine's network interfaces. They change, so they are listed again after a while,
+//! but clients that send requests with invented addresses cannot force this.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -9,14 +9,14 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// How long an address that was found stays believed.
+/// Time for which an address that was found counts as own.
 const HIT_TTL: Duration = Duration::from_secs(60);
-/// How long an address that was not found stays unknown.
+/// Time for which an address that was not found counts as foreign.
 const MISS_TTL: Duration = Duration::from_secs(5);
 
 type AddressLister = Arc<dyn Fn() -> BTreeSet<IpAddr> + Send + Sync>;
 
-/// The machine's own addresses, as of a moment ago.
+/// A cache of the machine's own addresses.
 pub struct InterfaceAddresses {
     list: AddressLister,
     cached: tokio::sync::Mutex<Option<(Instant, BTreeSet<IpAddr>)>>,
@@ -35,12 +35,12 @@ impl Default for InterfaceAddresses {
 }
 
 impl InterfaceAddresses {
-    /// With another way to list them.
+    /// Creates a cache with another function that lists the addresses.
     pub fn new(list: impl Fn() -> BTreeSet<IpAddr> + Send + Sync + 'static) -> Self {
         Self { list: Arc::new(list), cached: tokio::sync::Mutex::new(None) }
     }
 
-    /// Whether one of the interfaces has this address.
+    /// Returns true if one of the interfaces has this address.
     pub async fn contains(&self, address: IpAddr) -> bool {
         let mut seen = self.cached.lock().await;
         if let Some((at, addresses)) = &*seen {
@@ -50,7 +50,7 @@ impl InterfaceAddresses {
             }
         }
         let list = Arc::clone(&self.list);
-        // A panic in there means that nothing could be listed; the next request tries again.
+        // A panic in the task means that no address could be listed; the next request tries again.
         let addresses = tokio::task::spawn_blocking(move || list()).await.unwrap_or_default();
         let found = addresses.contains(&address);
         *seen = Some((Instant::now(), addresses));
@@ -58,15 +58,15 @@ impl InterfaceAddresses {
     }
 }
 
-/// The addresses of all interfaces now, loopback included. Blocks shortly.
+/// Lists the current addresses of all interfaces, including loopback. Blocks briefly.
 #[must_use]
 pub fn own_addresses() -> BTreeSet<IpAddr> {
     let Ok(networks) = sysinfo::Networks::new_with_refreshed_list() else { return BTreeSet::new() };
     networks.values().flat_map(|it| it.ip_networks()).map(|it| it.addr.to_canonical()).collect()
 }
 
-/// The address at which other machines most likely reach this one: a private one of version 4 before any
-/// other of version 4, before one of version 6. Blocks shortly.
+/// Returns the address at which other machines most likely reach this one: prefers private IPv4, then other
+/// IPv4, then IPv6. Blocks briefly.
 #[must_use]
 pub fn likely_address() -> Option<IpAddr> {
     most_likely(own_addresses())
@@ -79,7 +79,7 @@ fn most_likely(addresses: BTreeSet<IpAddr>) -> Option<IpAddr> {
         .filter_map(|ip| {
             let rank = match ip {
                 IpAddr::V4(v4) if v4.is_link_local() => return None,
-                // The range that container engines take for their own bridges.
+                // Container engines use this range for their own bridges.
                 IpAddr::V4(v4) if v4.octets().starts_with(&[172]) && v4.is_private() => 1,
                 IpAddr::V4(v4) if v4.is_private() => 0,
                 IpAddr::V4(_) => 2,

@@ -1,9 +1,9 @@
-//! Access tokens of an authorization server that the owner trusts (RFC 9068 and what is near to it): which of them let
-//! an MCP client in, and as whom.
+//! Validates access tokens of an authorization server that the owner trusts (RFC 9068 and similar formats)
+//! and assigns them to principals.
 //!
-//! What is not allowed is refused: other algorithms than three with public keys, keys that are not the issuer's,
-//! tokens for others, tokens that are bound to a key of their holder, people whom the settings do not name. Whoever
-//! comes in is a client, and the policy says what they may do, as for any other.
+//! Everything that is not explicitly allowed is refused: algorithms other than three with public keys, keys
+//! of other issuers, tokens for other audiences, tokens bound to a key (RFC 7800) and subjects that are not
+//! in the settings. Each accepted subject has the role client, and the policy applies as for every client.
 
 mod claims;
 mod key_cache;
@@ -25,16 +25,16 @@ use claims::JwtClaims;
 use key_cache::IssuerKeyCache;
 use key_set::JwkSet;
 
-/// No token is longer, in bytes.
+/// Maximum length of a token, in bytes.
 const MAX_TOKEN: usize = 8 << 10;
-/// How far the issuer's clock may be from ours, in milliseconds.
+/// Tolerated difference between the issuer's clock and this one, in milliseconds.
 const LEEWAY_MS: i64 = 30_000;
-/// How many tokens that were found good are remembered.
+/// Maximum number of verified tokens in the cache.
 const MAX_CACHED_TOKENS: usize = 4096;
-/// How the ids of principals begin that come in this way.
+/// Prefix of the ids of principals with tokens of the issuer.
 const ID_PREFIX: &str = "sub-";
 
-/// An issuer, and who comes in by its word.
+/// An issuer and the settings for its tokens.
 #[derive(Debug)]
 pub struct TokenIssuer {
     settings: IssuerSettings,
@@ -44,7 +44,7 @@ pub struct TokenIssuer {
     verified: Mutex<VerifiedTokenCache>,
 }
 
-/// Tokens that were found good, by their hashes, as long as the keys are those that they were checked with.
+/// Verified tokens by their hashes. Valid only for the key set that they were verified with.
 #[derive(Debug, Default)]
 struct VerifiedTokenCache {
     edition: u64,
@@ -52,8 +52,8 @@ struct VerifiedTokenCache {
 }
 
 impl TokenIssuer {
-    /// With these settings. `resource` is the address of `/mcp`, where it is known: what tokens must be for if the
-    /// settings name no audience. Nothing is fetched until a token comes.
+    /// Creates the issuer. `resource` is the URL of `/mcp`, if known; it is the required audience if the
+    /// settings have none. Fetches nothing until the first token arrives.
     #[must_use]
     pub fn new(
         settings: IssuerSettings,
@@ -69,19 +69,19 @@ impl TokenIssuer {
         Self { settings, audiences, keys, clock, verified: Mutex::default() }
     }
 
-    /// Its issuer identifier.
+    /// Returns the issuer identifier.
     #[must_use]
     pub fn url(&self) -> &str {
         &self.settings.url
     }
 
-    /// The scopes that a token must have.
+    /// Returns the scopes that a token must have.
     #[must_use]
     pub fn scopes(&self) -> &[String] {
         &self.settings.scopes
     }
 
-    /// Whether a text has the form of a signed token, so that it may be one of an issuer.
+    /// Returns true if a text has the form of a signed token, so that it may be one of an issuer.
     #[must_use]
     pub fn looks_like_jwt(text: &str) -> bool {
         let is_part = |part: &str| {
@@ -90,14 +90,14 @@ impl TokenIssuer {
         text.split('.').count() == 3 && text.split('.').all(is_part)
     }
 
-    /// Who comes in with this token. One text gives one state for as long as it is remembered.
+    /// Verifies a token and returns its state. The same text gives the same state while it is in the cache.
     ///
     /// # Errors
-    /// [`Refusal`].
+    /// [`AuthRejection`] if the token is not valid or can't be verified.
     pub async fn check(&self, text: &str) -> Result<Arc<TokenState>, AuthRejection> {
         let wrong = |why| AuthRejection::NotFromIssuer { why };
         if text.len() > MAX_TOKEN {
-            return Err(wrong("it is too long"));
+            return Err(wrong("the token is too long"));
         }
         let hash: [u8; 32] = Sha256::digest(text.as_bytes()).into();
         if let Some(state) = self.cached_token(&hash) {
@@ -106,7 +106,7 @@ impl TokenIssuer {
         let parsed = claims::parse(text).map_err(wrong)?;
         let keys = self.keys.key_set_for(parsed.key_id.as_deref()).await?;
         if !keys.verify(&parsed) {
-            return Err(wrong("its signature is not the issuer's"));
+            return Err(wrong("the signature is invalid"));
         }
         let claims = JwtClaims::read(parsed.payload).map_err(wrong)?;
         let state = Arc::new(self.admit(&claims, hash)?);
@@ -114,28 +114,28 @@ impl TokenIssuer {
         Ok(state)
     }
 
-    /// Holds what the token says against the settings. Its signature has been checked.
+    /// Checks the claims against the settings. The caller has already verified the signature.
     fn admit(&self, claims: &JwtClaims, hash: [u8; 32]) -> Result<TokenState, AuthRejection> {
         let wrong = |why| Err(AuthRejection::NotFromIssuer { why });
         let now = self.clock.now_ms();
         if claims.issuer != self.settings.url {
-            return wrong("another issuer gave it (iss)");
+            return wrong("the issuer (iss) is wrong");
         }
         if !claims.audiences.iter().any(|it| self.audiences.contains(it)) {
-            return wrong("it is for another audience (aud)");
+            return wrong("the audience (aud) is wrong");
         }
         let ends = claims.expires_ms.saturating_add(LEEWAY_MS);
         if ends <= now {
             return Err(AuthRejection::Expired);
         }
         if claims.not_before_ms.is_some_and(|at| at.saturating_sub(LEEWAY_MS) > now) {
-            return wrong("it is not good yet (nbf)");
+            return wrong("the token is not valid yet (nbf)");
         }
         if claims.is_bound {
-            return wrong("only who holds a certain key may use it (cnf), which is not checked here");
+            return wrong("the token is bound to a key (cnf), which is not supported");
         }
         if !self.settings.subjects.iter().any(|it| it == "*" || *it == claims.subject) {
-            return wrong("its subject may not come in (sub)");
+            return wrong("the subject (sub) is not allowed");
         }
         if !self.settings.scopes.iter().all(|scope| claims.scopes.contains(scope)) {
             return Err(AuthRejection::ScopeMissing { scopes: self.settings.scopes.clone() });
@@ -157,8 +157,8 @@ impl TokenIssuer {
         Ok(TokenState::new(&record, Arc::clone(&self.clock)))
     }
 
-    /// The id of whoever an issuer calls by this name: the same for all their tokens, and another's with another
-    /// issuer.
+    /// Derives the id of a subject of an issuer. All tokens of the subject have the same id; the same subject
+    /// of another issuer has a different id.
     fn principal_id(&self, subject: &str) -> String {
         let mut hash = Sha256::new();
         hash.update((self.settings.url.len() as u64).to_be_bytes());
@@ -183,7 +183,8 @@ impl TokenIssuer {
             return;
         }
         if known.edition < edition {
-            // Whose key was taken back must not go on; all others show their tokens again.
+            // Tokens whose key was withdrawn must stop working. All others are verified again on their next
+            // request.
             known.tokens.drain().for_each(|(_, state)| state.end(TokenEndReason::Revoked));
             known.edition = edition;
         }
@@ -191,7 +192,7 @@ impl TokenIssuer {
             known.tokens.retain(|_, state| state.end_reason().is_none());
         }
         if known.tokens.len() < MAX_CACHED_TOKENS {
-            tracing::info!(principal = state.id(), who = state.label, "let in by the word of the issuer");
+            tracing::info!(principal = state.id(), who = state.label, "signed in with a token of the issuer");
             known.tokens.insert(hash, Arc::clone(state));
         }
     }

@@ -1,5 +1,5 @@
-//! The check of `Host` and `Origin` headers. It keeps a web page from using the gateway of the person who visits it
-//! (DNS rebinding, cross-site requests and sockets).
+//! Checks the `Host` and `Origin` headers, so that a web page cannot use the gateway of a person who visits
+//! it (DNS rebinding, cross-site requests and sockets).
 
 use std::net::IpAddr;
 
@@ -14,19 +14,19 @@ use crate::settings::Settings;
 /// A request whose `Host` or `Origin` is not allowed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadOrigin {
-    /// None, several, or one that is not a host name.
+    /// The header is missing, present several times, or not a host name.
     #[error("the request has no readable Host header")]
     NoHost,
-    /// A host that is not this gateway's.
+    /// The host is not one of this gateway.
     #[error("this gateway does not answer for the host {0}")]
     Host(String),
-    /// A web page that may not use this gateway.
+    /// The web page may not use this gateway.
     #[error("the web page at {0} may not use this gateway")]
     Origin(String),
 }
 
 impl BadOrigin {
-    /// The code in the answer.
+    /// Returns the error code for the response.
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {
@@ -56,13 +56,13 @@ impl BadOrigin {
 /// The checked `Host` and `Origin` of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VerifiedOrigin {
-    /// The host it was sent to.
+    /// The host in the request.
     pub host: UriAuthority,
-    /// The page of another site that sent it, where one did that is listed.
+    /// The allowed page of another site that sent the request, if any.
     pub listed_origin: Option<String>,
 }
 
-/// The rules, from the settings.
+/// The rules from the settings.
 #[derive(Debug)]
 pub struct OriginRules {
     allowed_hosts: Vec<UriAuthority>,
@@ -72,7 +72,7 @@ pub struct OriginRules {
 }
 
 impl OriginRules {
-    /// From settings whose form has been checked.
+    /// Creates the rules from settings that have been validated.
     #[must_use]
     pub fn new(settings: &Settings, interfaces: InterfaceAddresses) -> Self {
         Self {
@@ -83,10 +83,10 @@ impl OriginRules {
         }
     }
 
-    /// Checks the headers of a request that reached this address of ours.
+    /// Checks the headers of a request that was received at this local address.
     ///
     /// # Errors
-    /// [`BadOrigin`] where it is not for this gateway, or from a page that may not use it.
+    /// [`BadOrigin`] if the request is for another host, or from a page that may not use this gateway.
     pub async fn check(
         &self,
         headers: &HeaderMap,
@@ -97,7 +97,7 @@ impl OriginRules {
         let sent = single_header(headers, &HOST).map_err(|()| BadOrigin::NoHost)?;
         let authorities = [client.forwarded_host.as_deref().or(sent), target];
         let mut host = None;
-        // A request line with a whole URL names a host too; then both must be ours.
+        // A request line with an absolute URL has a host too. Then both must be valid.
         for text in authorities.into_iter().flatten() {
             let authority = UriAuthority::parse(text).ok_or_else(|| BadOrigin::Host(text.to_owned()))?;
             if !self.is_own_host(&authority, local).await {
@@ -116,7 +116,7 @@ impl OriginRules {
         }
         match &authority.host {
             UriHost::Ip(ip) if ip.is_unspecified() => false,
-            // What the connection reached is an address of ours; others need a look at the interfaces.
+            // The local address of the connection is ours. Other addresses are compared with the interfaces.
             UriHost::Ip(ip) => *ip == local.to_canonical() || self.interfaces.contains(*ip).await,
             UriHost::Name(_) => false,
         }
@@ -136,7 +136,8 @@ impl OriginRules {
         client: &EffectiveClient,
     ) -> Result<Option<String>, BadOrigin> {
         let many = || BadOrigin::Origin("(several)".to_owned());
-        // No Origin: not a browser, or a request that can't read its answer or change anything.
+        // Without `Origin`, the client is not a browser, or the request can neither change anything nor be
+        // read by a page.
         let Some(text) = single_header(headers, &ORIGIN).map_err(|()| many())? else { return Ok(None) };
         let refused = || BadOrigin::Origin(text.to_owned());
         let origin = WebOrigin::parse(text).ok_or_else(refused)?;
@@ -151,7 +152,7 @@ impl OriginRules {
     }
 }
 
-/// The only value of a header; nothing where there is none.
+/// Returns the only value of a header, or `None` if the header is missing.
 fn single_header<'a>(headers: &'a HeaderMap, name: &http::HeaderName) -> Result<Option<&'a str>, ()> {
     let mut all = headers.get_all(name).into_iter();
     match (all.next(), all.next()) {

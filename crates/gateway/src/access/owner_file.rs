@@ -1,4 +1,4 @@
-//! The file `owner.token`: by it whoever owns the data folder is the gateway's owner.
+//! The file `owner.token`. Whoever can read it is the gateway's owner.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use super::error::AccessError;
 use super::secret::looks_like_token;
 use crate::files;
 
-/// The file's name in the data folder.
+/// Name of the file in the data folder.
 pub const OWNER_TOKEN_FILE: &str = "owner.token";
 
 /// The file in one data folder.
@@ -22,8 +22,8 @@ impl OwnerTokenFile {
         Self(Arc::new(folder.join(OWNER_TOKEN_FILE)))
     }
 
-    /// The token in it; nothing where there is no file. A file with anything else in it is an error rather
-    /// than overwritten: it may be somebody's attempt to put a token there.
+    /// Reads the token, or returns `None` if the file does not exist. A file with other content is an error
+    /// and is not overwritten: somebody may have tried to put a token there.
     pub(super) async fn read(&self) -> Result<Option<SecretString>, AccessError> {
         let text = match tokio::fs::read_to_string(&*self.0).await {
             Ok(text) => text,
@@ -35,13 +35,13 @@ impl OwnerTokenFile {
             return Ok(None);
         }
         if !looks_like_token(text) {
-            let words = "it holds no token; remove it and start again to get a new one";
+            let words = "it contains no token; remove the file and restart the gateway to get a new one";
             return Err(self.error(io::Error::new(io::ErrorKind::InvalidData, words)));
         }
         Ok(Some(SecretString::from(text)))
     }
 
-    /// Replaces what is in it, whole or not at all.
+    /// Replaces the content atomically.
     pub(super) async fn write(&self, token: &SecretString) -> Result<(), AccessError> {
         let path = Arc::clone(&self.0);
         let text = SecretString::from(format!("{}\n", token.expose_secret()));

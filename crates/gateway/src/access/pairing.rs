@@ -1,9 +1,10 @@
-//! Pairing codes: short secrets that let one device, app or client in, once, for ten minutes.
+//! Pairing codes: short secrets that can be exchanged once, within ten minutes, for the token of a device,
+//! app or client.
 //!
-//! A code has only 40 bits, so guesses are counted, wherever they come from: after ten that hit nothing all
-//! codes that wait are void. A code that was used, ran out or was made void is remembered for a while, so
-//! that whoever still holds it is told which; presenting such a code is no guess (it was right once, and
-//! tells nothing about those that wait), so a device that retries a spent one voids nobody else's.
+//! A code has only 40 bits, so guesses are counted across all addresses. After ten wrong codes, all pending
+//! codes become invalid. Used, expired and invalidated codes are remembered for a while, so that the error
+//! names the reason. Using such a code again is not a guess (it was valid once and reveals nothing about the
+//! pending codes), so a device that retries a used code does not invalidate others.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,48 +19,48 @@ use super::agent_binding::{AgentWithoutCalls, check_binding};
 use super::error::AccessError;
 use super::secret::{self, NoRandomness};
 
-/// Wrong tries after which all codes that wait are void.
+/// Number of wrong codes after which all pending codes become invalid.
 pub const MAX_WRONG_ATTEMPTS: u32 = 10;
-/// The time for which a code is remembered after it became invalid.
+/// Time for which a code is remembered after it became invalid.
 const CLOSED_CODE_TTL: Duration = Duration::from_secs(3600);
-/// Codes that are remembered in all.
+/// Maximum number of remembered codes.
 const MAX_REMEMBERED_CODES: usize = 1024;
 
 /// The token that a code is exchanged for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PairingGrant {
-    /// Its role; never the owner's.
+    /// Role of the token; never the owner's.
     pub role: Role,
-    /// A name for people.
+    /// Display name of the token.
     pub label: Option<String>,
-    /// The only agent it may use.
+    /// The only agent that the token may use.
     pub agent: Option<String>,
 }
 
-/// A code that was just made.
+/// A new pairing code.
 #[derive(Debug, Clone)]
 pub struct IssuedPairingCode {
     /// The code, without a key.
     pub code: PairingCode,
-    /// When it ends, in milliseconds since the Unix epoch.
+    /// Expiry in milliseconds since the Unix epoch.
     pub expires_ms: i64,
 }
 
-/// A pairing code that was not created.
+/// Error when creating a pairing code.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PairingCodeError {
-    /// The maximum number of codes is unused.
+    /// The maximum number of pending codes is reached.
     #[error("{0} pairing codes wait to be used already")]
     TooMany(usize),
-    /// The token to come may not have an agent.
+    /// A token of this role may not have an agent.
     #[error(transparent)]
     Agent(#[from] AgentWithoutCalls),
-    /// No secret could be made.
+    /// The operating system gave no randomness for a secret.
     #[error(transparent)]
     Random(#[from] NoRandomness),
 }
 
-/// A code that was not exchanged for a token.
+/// Error when exchanging a code for a token.
 #[derive(Debug, thiserror::Error)]
 pub enum PairError {
     /// The code is not valid.
@@ -73,16 +74,16 @@ pub enum PairError {
 /// The rejection of a pairing code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PairRefusal {
-    /// Not a code of this gateway, or one it has forgotten.
+    /// The code is not one of this gateway, or has been forgotten.
     #[error("the pairing code is not known")]
     Unknown,
-    /// Its time is over.
+    /// The code has expired.
     #[error("the pairing code has expired")]
     Expired,
-    /// It was used before.
+    /// The code was used before.
     #[error("the pairing code has been used already")]
     AlreadyUsed,
-    /// Too many wrong codes were tried while it waited.
+    /// Too many wrong codes were tried while the code was pending.
     #[error("the pairing code is void: too many wrong codes were tried")]
     TooManyAttempts,
 }
@@ -105,7 +106,7 @@ impl PairRefusal {
         match self {
             Self::Unknown => "check it for typing errors; `toolway pair` on the gateway shows a new one",
             Self::Expired | Self::AlreadyUsed | Self::TooManyAttempts => {
-                "get a new one with `toolway pair` on the gateway; trying this one again won't help"
+                "get a new one with `toolway pair` on the gateway; do not retry this one"
             }
         }
     }
@@ -115,14 +116,14 @@ impl PairRefusal {
 struct PairingCodeEntry {
     grant: PairingGrant,
     state: PairingCodeState,
-    /// When a code that waits expires, or one that doesn't is forgotten.
+    /// Expiry of a pending code, or the time at which any other is forgotten.
     until: Instant,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum PairingCodeState {
     Waiting,
-    /// Presented; on its way to be exchanged.
+    /// The code is being exchanged.
     Reserved {
         expires: Instant,
     },
@@ -149,12 +150,12 @@ pub struct PairingCodes {
 pub struct ReservedPairingCode<'a> {
     pairing: &'a PairingCodes,
     hash: [u8; 32],
-    /// The token that it is exchanged for.
+    /// Token that the code is exchanged for.
     pub grant: PairingGrant,
 }
 
 impl PairingCodes {
-    /// None yet; each will be good for so long, and at most so many wait at a time.
+    /// Creates an empty list. Codes are valid for `lifetime`, and at most `most` are pending at a time.
     #[must_use]
     pub fn new(clock: Arc<dyn Clock>, lifetime: Duration, most: usize) -> Self {
         Self { clock, lifetime, max_codes: most, codes: Mutex::default() }
@@ -163,7 +164,7 @@ impl PairingCodes {
     /// Creates a code.
     ///
     /// # Errors
-    /// [`PairingCodeError`].
+    /// [`PairingCodeError`] if the code can't be created.
     pub fn issue(&self, grant: PairingGrant) -> Result<IssuedPairingCode, PairingCodeError> {
         check_binding(grant.role, grant.agent.as_deref())?;
         let code = PairingCode::from_random(secret::random()?);
@@ -179,10 +180,10 @@ impl PairingCodes {
         Ok(IssuedPairingCode { code, expires_ms: self.clock.now_ms().saturating_add(lifetime) })
     }
 
-    /// Reserves a code, so that nobody else can use it meanwhile.
+    /// Reserves a code, so that nobody else can use it in the meantime.
     ///
     /// # Errors
-    /// [`PairRefusal`].
+    /// [`PairRefusal`] if the code is not valid.
     pub fn reserve(&self, code: &PairingCode) -> Result<ReservedPairingCode<'_>, PairRefusal> {
         let hash = secret::hash(code.secret());
         let mut codes = self.codes.lock();
@@ -201,7 +202,7 @@ impl PairingCodes {
         }
     }
 
-    /// The number of unused codes.
+    /// Returns the number of pending codes.
     #[must_use]
     pub fn pending_count(&self) -> usize {
         let mut codes = self.codes.lock();
@@ -211,7 +212,7 @@ impl PairingCodes {
 }
 
 impl ReservedPairingCode<'_> {
-    /// Ends the code, because its token was created.
+    /// Marks the code as used, because its token was created.
     pub fn redeem(self) {
         if let Some(entry) = self.pairing.codes.lock().by_hash.get_mut(&self.hash) {
             entry.close(PairRefusal::AlreadyUsed, Instant::now());
@@ -242,7 +243,7 @@ impl PairingCodeTable {
         self.by_hash.values().filter(|entry| entry.state == PairingCodeState::Waiting).count()
     }
 
-    /// Lets codes expire and forgets what is long gone.
+    /// Expires codes, and forgets those that ended long ago.
     fn remove_expired(&mut self, now: Instant) {
         for entry in self.by_hash.values_mut() {
             if entry.state == PairingCodeState::Waiting && entry.until <= now {
@@ -264,7 +265,7 @@ impl PairingCodeTable {
         }
     }
 
-    /// Counts a code that hit nothing. Where no code waits there is nothing to guess, and nothing is counted.
+    /// Counts a wrong code. Without pending codes there is nothing to guess, so nothing is counted.
     fn count_wrong_attempt(&mut self) {
         if self.pending_count() == 0 {
             return;
@@ -277,7 +278,9 @@ impl PairingCodeTable {
         let now = Instant::now();
         let waiting = self.by_hash.values_mut().filter(|entry| entry.state == PairingCodeState::Waiting);
         waiting.for_each(|entry| entry.close(PairRefusal::TooManyAttempts, now));
-        tracing::warn!("{MAX_WRONG_ATTEMPTS} wrong pairing codes were tried; all codes that waited are void");
+        tracing::warn!(
+            "{MAX_WRONG_ATTEMPTS} wrong pairing codes were tried; all pending codes are now invalid"
+        );
     }
 }
 

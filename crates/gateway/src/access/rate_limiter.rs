@@ -1,4 +1,4 @@
-//! How often an address may fail: a bucket of tokens for each, filled evenly over a minute.
+//! Limits the failures of each address with a token bucket that is filled evenly over a minute.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -7,12 +7,12 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-/// Addresses that are remembered; beyond that, those that have long done nothing wrong are forgotten, and if
-/// there are none the newcomer is refused nothing.
+/// Maximum number of remembered addresses. Above it, addresses without recent failures are forgotten. If
+/// there are none, new addresses are not limited.
 const MAX_ADDRESSES: usize = 10_000;
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// Allows each address so many attempts a minute.
+/// Limits the attempts of each address per minute.
 #[derive(Debug)]
 pub struct AddressRateLimiter {
     per_minute: f64,
@@ -26,7 +26,7 @@ struct RateBucket {
 }
 
 impl AddressRateLimiter {
-    /// So many attempts a minute, all of which may come at once.
+    /// Creates a limiter for this number of attempts per minute. All of them may come at once.
     #[must_use]
     pub fn new(a_minute: u32) -> Self {
         Self { per_minute: f64::from(a_minute), buckets: Mutex::new(HashMap::new()) }
@@ -35,7 +35,7 @@ impl AddressRateLimiter {
     /// Counts an attempt.
     ///
     /// # Errors
-    /// How long to wait, where it has none left.
+    /// The time to wait if no attempts are left.
     pub fn attempt(&self, from: IpAddr) -> Result<(), Duration> {
         let now = Instant::now();
         let mut buckets = self.buckets.lock();
@@ -61,7 +61,7 @@ impl AddressRateLimiter {
 }
 
 impl AddressRateLimiter {
-    /// Gives an attempt back: it was a good one.
+    /// Undoes the count of an attempt that was successful.
     pub fn refund(&self, from: IpAddr) {
         if let Some(bucket) = self.buckets.lock().get_mut(&network_of(from)) {
             bucket.remaining = (bucket.remaining + 1.0).min(self.per_minute);
@@ -69,7 +69,7 @@ impl AddressRateLimiter {
     }
 }
 
-/// An address of version 6 counts with all of its /64, which one host has to itself.
+/// Returns the key of an address. IPv6 addresses count by their /64, because one host usually owns all of it.
 fn network_of(ip: IpAddr) -> IpAddr {
     match ip.to_canonical() {
         IpAddr::V6(v6) => {

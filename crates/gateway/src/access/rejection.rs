@@ -1,5 +1,5 @@
-//! Rejections of a request's token. Each reason has a code of its own, so that a client knows whether to wait, to pair
-//! again or to ask the owner.
+//! Rejections of a request's token. Each reason has its own code, so that a client knows whether to wait, to
+//! pair again or to ask the owner.
 
 use std::time::Duration;
 
@@ -8,13 +8,13 @@ use toolway_types::Role;
 /// A rejection of a request because of its token.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AuthRejection {
-    /// No token.
+    /// The request has no token.
     #[error("a token is needed")]
     Missing {
-        /// True if there was one in the address, where it isn't read from.
+        /// True if the URL has a token, although the gateway does not read it from there.
         in_query: bool,
     },
-    /// This gateway never had such a token.
+    /// The token was never one of this gateway.
     #[error("the token is not known to this gateway")]
     Unknown,
     /// The token was revoked.
@@ -29,10 +29,10 @@ pub enum AuthRejection {
         /// The time to wait.
         wait: Duration,
     },
-    /// The token looks like one of the issuer, and is not valid here.
+    /// The token has the form of an issuer's token, but is not valid here.
     #[error("the issuer's word is not enough for this token: {why}")]
     NotFromIssuer {
-        /// The reason, for people.
+        /// Reason as text.
         why: &'static str,
     },
     /// The token of the issuer is valid, but lacks a scope.
@@ -47,9 +47,9 @@ pub enum AuthRejection {
     /// The token is valid, but its role does not allow the request.
     #[error("a token of the role {role} may not {what}")]
     Forbidden {
-        /// The token's role.
+        /// Role of the token.
         role: Role,
-        /// The forbidden action, for people.
+        /// The forbidden action as text.
         what: &'static str,
     },
 }
@@ -76,7 +76,7 @@ impl AuthRejection {
     pub fn hint(&self) -> String {
         match self {
             Self::Missing { in_query: false } => {
-                "send the header Authorization: Bearer TOKEN; `toolway tokens create` makes one".to_owned()
+                "send the header Authorization: Bearer TOKEN; `toolway tokens create` creates one".to_owned()
             }
             Self::Missing { in_query: true } => {
                 "tokens in the address are read on /ws/ only, as they end up in logs; send the header \
@@ -88,18 +88,18 @@ impl AuthRejection {
                               with `toolway pair` or `toolway tokens create`"
                     .to_owned()
             }
-            Self::Revoked => "ask the gateway's owner for a new one; trying again won't help".to_owned(),
+            Self::Revoked => "ask the gateway's owner for a new one; do not retry".to_owned(),
             Self::Expired => "get a new one with `toolway pair` or `toolway tokens create`".to_owned(),
             Self::TooManyFailures { wait } => {
-                format!("wait {} s; a request with a good token is never held back", wait.as_secs() + 1)
+                format!("wait {} s; requests with a valid token are never limited", wait.as_secs() + 1)
             }
             Self::NotFromIssuer { .. } => {
-                "sign in again; the gateway's owner sets in [mcp.issuer] whose tokens count, for whom and for whom not"
+                "sign in again; the gateway's owner configures allowed issuers, audiences and subjects in [mcp.issuer]"
                     .to_owned()
             }
-            Self::ScopeMissing { .. } => "sign in again and ask for that scope".to_owned(),
+            Self::ScopeMissing { .. } => "sign in again and request that scope".to_owned(),
             Self::IssuerUnreachable => {
-                "try again in half a minute; the gateway's log says what happened".to_owned()
+                "retry in 30 s; see the gateway's log".to_owned()
             }
             Self::Forbidden { .. } => {
                 "use a token of another role; `toolway tokens list` shows them".to_owned()

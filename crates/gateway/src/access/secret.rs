@@ -1,4 +1,4 @@
-//! Random secrets, how tokens are written, and the hash under which they are kept.
+//! Random secrets, the format of tokens, and the hash by which they are stored.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -6,7 +6,7 @@ use secrecy::SecretString;
 use sha2::{Digest, Sha256};
 use toolway_types::Role;
 
-/// How every token starts, so that scanners of leaked secrets find it.
+/// Prefix of every token, so that scanners find leaked tokens.
 pub const TOKEN_PREFIX: &str = "twy_";
 
 /// The operating system gave no randomness.
@@ -14,10 +14,10 @@ pub const TOKEN_PREFIX: &str = "twy_";
 #[error("the operating system gave no random numbers")]
 pub struct NoRandomness;
 
-/// Random bytes from the operating system.
+/// Returns random bytes from the operating system.
 ///
 /// # Errors
-/// [`NoRandomness`].
+/// [`NoRandomness`] if the operating system has none.
 pub fn random<const N: usize>() -> Result<[u8; N], NoRandomness> {
     let mut bytes = [0; N];
     let source = rustls::crypto::ring::default_provider().secure_random;
@@ -25,11 +25,11 @@ pub fn random<const N: usize>() -> Result<[u8; N], NoRandomness> {
     Ok(bytes)
 }
 
-/// A new token: `twy_`, a letter for the role (for people; the role itself is looked up), `_` and 256 random
-/// bits.
+/// Creates a token: `twy_`, a letter for the role (for people only; the gateway looks the role up), `_` and
+/// 256 random bits.
 ///
 /// # Errors
-/// [`NoRandomness`].
+/// [`NoRandomness`] if the operating system has none.
 pub fn new_token(role: Role) -> Result<SecretString, NoRandomness> {
     let letter = match role {
         Role::Owner => 'o',
@@ -41,7 +41,7 @@ pub fn new_token(role: Role) -> Result<SecretString, NoRandomness> {
     Ok(SecretString::from(format!("{TOKEN_PREFIX}{letter}_{bits}")))
 }
 
-/// Whether a text has the form of a token.
+/// Returns true if a text has the form of a token.
 #[must_use]
 pub fn looks_like_token(text: &str) -> bool {
     text.strip_prefix(TOKEN_PREFIX).and_then(|rest| rest.split_once('_')).is_some_and(|(letter, bits)| {
@@ -49,8 +49,8 @@ pub fn looks_like_token(text: &str) -> bool {
     })
 }
 
-/// The hash under which a secret is kept. A token has 256 random bits, so no slow hash is needed, and
-/// looking hashes up tells nothing by its timing.
+/// Hashes a secret. A token has 256 random bits, so it needs no slow hash, and the timing of the lookup
+/// reveals nothing.
 #[must_use]
 pub fn hash(text: &str) -> [u8; 32] {
     Sha256::digest(text.as_bytes()).into()

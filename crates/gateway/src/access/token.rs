@@ -1,4 +1,4 @@
-//! The state of a token in use: its principal, and its end.
+//! The state of a token in use: its principal and its end.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
@@ -9,10 +9,10 @@ use tokio_util::sync::CancellationToken;
 use toolway_store::TokenRecord;
 use toolway_types::{Clock, Principal, Role};
 
-/// Longest sleep of [`TokenState::ended`], so that it notices when the wall clock is set.
+/// Maximum sleep of [`TokenState::wait_until_ended`], so that it notices changes of the wall clock.
 const MAX_EXPIRY_SLEEP: Duration = Duration::from_secs(60);
 
-/// The precision of the stored time of the last use.
+/// Precision of the stored time of the last use.
 const STORE_EVERY_MS: i64 = 1000;
 
 /// The reason why a token is no longer valid.
@@ -20,15 +20,15 @@ const STORE_EVERY_MS: i64 = 1000;
 pub enum TokenEndReason {
     /// It was revoked, or replaced by a new one.
     Revoked,
-    /// Its lifetime is over.
+    /// Its lifetime has passed.
     Expired,
 }
 
 impl TokenEndReason {
-    /// The reason why a stored token is no longer valid; none while it is.
+    /// Returns the reason why a stored token is not valid, or `None` if it is valid.
     #[must_use]
     pub fn of(record: &TokenRecord, now_ms: i64) -> Option<Self> {
-        // A token that was revoked stays so after its time is over.
+        // A revoked token stays revoked after its expiry.
         if record.revoked_ms.is_some() {
             Some(Self::Revoked)
         } else if record.expires_ms.is_some_and(|at| at <= now_ms) {
@@ -38,7 +38,7 @@ impl TokenEndReason {
         }
     }
 
-    /// The code that a later request with the token is refused with.
+    /// Returns the error code for later requests with the token.
     #[must_use]
     pub fn code(self) -> &'static str {
         match self {
@@ -47,7 +47,7 @@ impl TokenEndReason {
         }
     }
 
-    /// In words, for the reason of a closed socket.
+    /// Returns the close reason for sockets.
     #[must_use]
     pub fn reason(self) -> &'static str {
         match self {
@@ -57,29 +57,29 @@ impl TokenEndReason {
     }
 }
 
-/// The device's description of itself when it was paired.
+/// The device's description of itself at the time of pairing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DeviceBinding {
-    /// An id that stays the same over restarts.
+    /// Id that is stable across restarts.
     pub id: Option<String>,
-    /// A name for people.
+    /// Display name.
     pub name: Option<String>,
     /// Operating system and version.
     pub platform: Option<String>,
 }
 
-/// A token in use. A live socket holds the state of its token and closes when that [has
-/// ended](Self::ended).
+/// A token in use. A socket holds the state of its token and closes when the token
+/// [ends](Self::wait_until_ended).
 pub struct TokenState {
     /// The principal. Its id is the token's.
     pub principal: Arc<Principal>,
-    /// A name for people.
+    /// Display name.
     pub label: String,
-    /// The device that it was paired for.
+    /// Device that the token was created for.
     pub device: DeviceBinding,
-    /// When it was made, in milliseconds since the Unix epoch.
+    /// Creation time in milliseconds since the Unix epoch.
     pub created_ms: i64,
-    /// When it ends by itself, in milliseconds since the Unix epoch.
+    /// Expiry in milliseconds since the Unix epoch.
     pub expires_ms: Option<i64>,
     pub(super) hash: [u8; 32],
     last_used_ms: AtomicI64,
@@ -126,19 +126,20 @@ impl TokenState {
         }
     }
 
-    /// Its id.
+    /// Returns the id of the token.
     #[must_use]
     pub fn id(&self) -> &str {
         &self.principal.id.0
     }
 
-    /// Its role.
+    /// Returns the role of the token.
     #[must_use]
     pub fn role(&self) -> Role {
         self.principal.role
     }
 
-    /// The reason for its end, if it has ended. An expired token stays expired, even if the clock is set back.
+    /// Returns the reason for the end, if the token has ended. An expired token stays expired, even if the
+    /// clock is set back.
     #[must_use]
     pub fn end_reason(&self) -> Option<TokenEndReason> {
         if self.ended.get().is_none() && self.expires_ms.is_some_and(|at| at <= self.clock.now_ms()) {
@@ -147,7 +148,7 @@ impl TokenState {
         self.ended.get().copied()
     }
 
-    /// Waits until it has ended.
+    /// Waits until the token has ended.
     pub async fn wait_until_ended(&self) -> TokenEndReason {
         loop {
             if let Some(why) = self.end_reason() {
@@ -163,8 +164,8 @@ impl TokenState {
         }
     }
 
-    /// Runs `work` to its end, and cancels it when the token ends: a person or a device that it still waits for by
-    /// then answers to nobody. The work ends itself once `cancel` is cancelled, so its result is never lost.
+    /// Runs `work` to its end, and cancels it when the token ends: nobody could use an answer from a person
+    /// or a device after that. The work itself returns after `cancel`, so its result is never lost.
     pub async fn cancel_when_ended<T>(&self, cancel: &CancellationToken, work: impl Future<Output = T>) -> T {
         let mut work = std::pin::pin!(work);
         tokio::select! {
@@ -176,10 +177,10 @@ impl TokenState {
         }
     }
 
-    /// Is cancelled when it has ended. Must be called within the runtime.
+    /// Returns a token that is cancelled when this token ends. Must be called within the runtime.
     #[must_use]
     pub fn end_signal(self: &Arc<Self>) -> CancellationToken {
-        // Somebody has to look at the clock, once for all who wait.
+        // One task watches the clock for all waiters.
         if self.expires_ms.is_some() && !self.is_expiry_watched.swap(true, Ordering::Relaxed) {
             let state = Arc::clone(self);
             tokio::spawn(async move { state.wait_until_ended().await });
@@ -187,13 +188,13 @@ impl TokenState {
         self.end_signal.clone()
     }
 
-    /// When it was last used, in milliseconds since the Unix epoch.
+    /// Returns the time of the last use, in milliseconds since the Unix epoch.
     #[must_use]
     pub fn last_used_ms(&self) -> Option<i64> {
         Some(self.last_used_ms.load(Ordering::Relaxed)).filter(|at| *at != i64::MIN)
     }
 
-    /// Notes that it is in use now; gives the time where it is worth storing.
+    /// Records a use. Returns the time if it should be stored.
     pub(super) fn touch(&self) -> Option<i64> {
         let now = self.clock.now_ms();
         let before = self.last_used_ms.load(Ordering::Relaxed);
@@ -204,7 +205,7 @@ impl TokenState {
         Some(now)
     }
 
-    /// Ends it; the first reason stands.
+    /// Ends the token. Later reasons are ignored.
     pub(super) fn end(&self, why: TokenEndReason) {
         let _ = self.ended.set(why);
         self.end_signal.cancel();

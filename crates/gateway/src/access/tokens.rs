@@ -1,5 +1,5 @@
-//! The tokens of a gateway. Valid tokens are in memory by their hashes, so that checking one needs no query. The
-//! database has all tokens, without their texts.
+//! The tokens of a gateway. Valid tokens are in memory by their hashes, so that checking a token needs no
+//! query. The database has all tokens, without their texts.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -18,23 +18,23 @@ use super::secret;
 use super::token::{DeviceBinding, TokenEndReason, TokenState};
 use crate::lifetime::Lifetime;
 
-/// The id of the owner's token.
+/// Id of the owner's token.
 pub const OWNER_ID: &str = "owner";
-/// The id of the token of this computer's own device.
+/// Id of the token of this computer's own device.
 pub const LOCAL_DEVICE_ID: &str = "local-device";
 
 /// The fields of a new token.
 #[derive(Debug, Clone)]
 pub struct NewToken {
-    /// Its role; never the owner's.
+    /// Role of the token; never the owner's.
     pub role: Role,
-    /// A name for people. Without one, the device's name, or else the role.
+    /// Display name. Defaults to the device's name, or else to the role.
     pub label: Option<String>,
-    /// The only agent that it may use.
+    /// The only agent that the token may use.
     pub agent: Option<String>,
-    /// The device that it is for.
+    /// Device that the token is for.
     pub device: DeviceBinding,
-    /// Without one, the token is valid until it is revoked.
+    /// Lifetime. Without one, the token is valid until it is revoked.
     pub lifetime: Option<Lifetime>,
 }
 
@@ -47,12 +47,12 @@ struct TokenTable {
 #[derive(Debug)]
 enum TokenEntry {
     Live(Arc<TokenState>),
-    /// Kept to tell its holder that it was taken back.
+    /// A revoked token, kept for a precise error code.
     Revoked,
 }
 
 impl TokenTable {
-    /// Lets this token count, in the place of the one that had its id.
+    /// Activates a token, replacing the one with its id.
     fn insert(&mut self, state: Arc<TokenState>) {
         self.by_hash.insert(state.hash, TokenEntry::Live(Arc::clone(&state)));
         if let Some(before) = self.by_id.insert(state.id().to_owned(), state) {
@@ -60,7 +60,7 @@ impl TokenTable {
         }
     }
 
-    /// Takes these for all there are. States in use that stay as they are stay the same.
+    /// Replaces all tokens. Unchanged tokens keep their states.
     fn replace(&mut self, records: &[TokenRecord], clock: &Arc<dyn Clock>) {
         let kept: HashSet<&str> =
             records.iter().filter(|it| it.revoked_ms.is_none()).map(|it| it.id.as_str()).collect();
@@ -91,7 +91,7 @@ pub struct AccessTokens {
     clock: Arc<dyn Clock>,
     owner_file: OwnerTokenFile,
     table: RwLock<TokenTable>,
-    /// One change at a time, so that store, file and memory agree.
+    /// Serializes changes, so that database, file and memory agree.
     changing: tokio::sync::Mutex<()>,
 }
 
@@ -113,10 +113,10 @@ impl AccessTokens {
         Ok(Self { store, clock, owner_file, table: RwLock::new(table), changing })
     }
 
-    /// The token with this text, where it counts.
+    /// Finds the valid token with this text.
     ///
     /// # Errors
-    /// [`Refusal`]: unknown, revoked or expired.
+    /// [`AuthRejection`] if it is unknown, revoked or expired.
     pub fn find(&self, text: &str) -> Result<Arc<TokenState>, AuthRejection> {
         let state = match self.table.read().by_hash.get(&secret::hash(text)) {
             None => return Err(AuthRejection::Unknown),
@@ -133,14 +133,14 @@ impl AccessTokens {
         }
     }
 
-    /// Notes that a token is in use now.
+    /// Records that a token was used now.
     pub fn touch(&self, state: &TokenState) {
         if let Some(at_ms) = state.touch() {
             self.store.tokens().touch(&state.principal.id.0, at_ms);
         }
     }
 
-    /// The principal with this id. The owner is one even if the owner's token is missing.
+    /// Returns the principal with this id. The owner exists even if the owner's token is missing.
     #[must_use]
     pub fn principal(&self, id: &str) -> Option<Arc<Principal>> {
         let owner = || Principal { id: OWNER_ID.into(), role: Role::Owner, agent: None };
@@ -148,16 +148,16 @@ impl AccessTokens {
         token.or_else(|| (id == OWNER_ID).then(|| Arc::new(owner())))
     }
 
-    /// The token with this id, where it is neither revoked nor unknown.
+    /// Returns the token with this id, unless it is revoked or unknown.
     #[must_use]
     pub fn by_id(&self, id: &str) -> Option<Arc<TokenState>> {
         self.table.read().by_id.get(id).cloned()
     }
 
-    /// All tokens ever made, the oldest first, with their last use as of now.
+    /// Lists all tokens ever created, oldest first, with the time of their last use.
     ///
     /// # Errors
-    /// [`AccessError::Store`].
+    /// [`AccessError::Store`] if the database fails.
     pub async fn list(&self) -> Result<Vec<TokenRecord>, AccessError> {
         let mut records = self.store.tokens().list().await?;
         let table = self.table.read();
@@ -170,10 +170,10 @@ impl AccessTokens {
         Ok(records)
     }
 
-    /// Creates a token, and returns its text, which is stored nowhere.
+    /// Creates a token, and returns its text, which is not stored.
     ///
     /// # Errors
-    /// [`AccessError`] if a device is to have an agent, or if the token can't be stored.
+    /// [`AccessError`] if the role may not have an agent, or if the token can't be stored.
     pub async fn create(&self, new: NewToken) -> Result<(SecretString, Arc<TokenState>), AccessError> {
         check_binding(new.role, new.agent.as_deref())?;
         let text = secret::new_token(new.role)?;
@@ -198,11 +198,11 @@ impl AccessTokens {
         Ok((text, state))
     }
 
-    /// Takes a token back and ends what uses it. Gives its record; one that was revoked before stays as it
-    /// is.
+    /// Revokes a token and ends everything that uses it. Returns its record. A token that was revoked before
+    /// is unchanged.
     ///
     /// # Errors
-    /// [`AccessError::NotFound`], [`AccessError::Protected`], [`AccessError::Store`].
+    /// [`AccessError::NotFound`], [`AccessError::Protected`] or [`AccessError::Store`].
     pub async fn revoke(&self, id: &str) -> Result<TokenRecord, AccessError> {
         match id {
             OWNER_ID => {
@@ -232,8 +232,8 @@ impl AccessTokens {
         Ok(record)
     }
 
-    /// Makes sure that there is a token of the owner and that the file holds it. A file with a token in it
-    /// is right: whoever can write it is the owner (it may be newer than a database that was restored).
+    /// Ensures that the owner's token exists and is in the file. If the file has a token, that token becomes
+    /// valid: whoever can write the file is the owner, and the file may be newer than a restored database.
     pub(super) async fn ensure_owner(&self) -> Result<(), AccessError> {
         let _changing = self.changing.lock().await;
         match self.owner_file.read().await? {
@@ -250,11 +250,11 @@ impl AccessTokens {
         Ok(())
     }
 
-    /// Reads the stored tokens again, after the database was replaced under a running gateway. Tokens that are
-    /// not in it, or are revoked there, end; the two that the gateway makes for itself stay as they are in use.
+    /// Loads the stored tokens again after the database was replaced while the gateway runs. Tokens that are
+    /// missing or revoked in the new database end. The gateway's two built-in tokens are unchanged.
     ///
     /// # Errors
-    /// [`AccessError`]; then what stood before stands.
+    /// [`AccessError`] if they can't be read; then the previous tokens stay valid.
     pub async fn reload(&self) -> Result<(), AccessError> {
         let changing = self.changing.lock().await;
         if let Some(local) = self.by_id(LOCAL_DEVICE_ID) {
@@ -269,10 +269,10 @@ impl AccessTokens {
         self.ensure_owner().await
     }
 
-    /// Replaces the owner's token, in the file as well. What used the old one ends.
+    /// Replaces the owner's token, also in the file, and ends everything that uses the old one.
     ///
     /// # Errors
-    /// [`AccessError`]; then the old one stands.
+    /// [`AccessError`] if it can't be stored; then the old token stays valid.
     pub async fn rotate_owner(&self) -> Result<SecretString, AccessError> {
         let _changing = self.changing.lock().await;
         self.renew_owner().await
@@ -281,7 +281,7 @@ impl AccessTokens {
     async fn renew_owner(&self) -> Result<SecretString, AccessError> {
         let text = secret::new_token(Role::Owner)?;
         let before = self.owner_file.read().await?;
-        // The file first: at the next start it is what counts.
+        // The file comes first, because it wins at the next start.
         self.owner_file.write(&text).await?;
         let record = self.builtin_record(OWNER_ID, Role::Owner, "owner", secret::hash(text.expose_secret()));
         if let Err(error) = self.store_builtin(&record).await {
@@ -302,7 +302,7 @@ impl AccessTokens {
         Ok(text)
     }
 
-    /// Stores the secret of one of the gateway's own tokens anew, or the whole of it the first time.
+    /// Stores a new secret of a built-in token, or the whole token the first time.
     async fn store_builtin(&self, record: &TokenRecord) -> Result<(), AccessError> {
         if self.store.tokens().replace_hash(&record.id, record.hash).await? {
             self.activate(record);
@@ -311,20 +311,20 @@ impl AccessTokens {
         self.store_and_activate(record).await.map(|_| ())
     }
 
-    /// Stores a new token and lets it count.
+    /// Stores and activates a new token.
     async fn store_and_activate(&self, record: &TokenRecord) -> Result<Arc<TokenState>, AccessError> {
         self.store.tokens().insert(record).await?;
         Ok(self.activate(record))
     }
 
-    /// Lets a token count, in the place of the one with its id.
+    /// Activates a token, replacing the one with its id.
     fn activate(&self, record: &TokenRecord) -> Arc<TokenState> {
         let state = Arc::new(TokenState::new(record, Arc::clone(&self.clock)));
         self.table.write().insert(Arc::clone(&state));
         state
     }
 
-    /// The record of one of the two tokens that the gateway makes for itself.
+    /// Creates the record of a built-in token.
     fn builtin_record(&self, id: &str, role: Role, label: &str, hash: [u8; 32]) -> TokenRecord {
         TokenRecord {
             id: id.to_owned(),

@@ -1,5 +1,5 @@
-//! What happens in a turn, as the messages that a chat client is sent, whichever way it came: a version 1
-//! connection is sent what version 1 has, and nothing that it would not know.
+//! Converts events of a turn to messages for chat clients of every transport. A version 1 connection gets
+//! only messages of version 1.
 
 use toolway_agent::event::{TurnEnd, TurnEvent, TurnFailure, TurnFailureCode, TurnStatus};
 use toolway_agent::turn::RunningToolCall;
@@ -11,24 +11,24 @@ use toolway_wire::gateway_message::{
 };
 use toolway_wire::{GatewayMessage, error_code};
 
-/// A message, written.
+/// A serialized message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ChatFrame {
-    /// Its `type`.
+    /// The message's `type`.
     pub(crate) kind: &'static str,
-    /// All of it, a JSON object.
+    /// The whole message, a JSON object.
     pub(crate) text: String,
 }
 
 impl ChatFrame {
-    /// This message.
+    /// Serializes a message.
     pub(crate) fn of(message: impl Into<GatewayMessage>) -> Self {
         let message = message.into();
         Self { kind: message.kind(), text: message.encode() }
     }
 }
 
-/// An event as a message; none where this version has none for it.
+/// Converts an event to a message, or to `None` if the protocol version has no message for it.
 pub(crate) fn event_frame(event: TurnEvent, version: u32) -> Option<ChatFrame> {
     let is_newer = version >= 2;
     Some(match event {
@@ -50,7 +50,7 @@ pub(crate) fn event_frame(event: TurnEvent, version: u32) -> Option<ChatFrame> {
         }
         TurnEvent::Retrying { attempt, wait, error } if is_newer => {
             let message =
-                format!("attempt {attempt} failed ({error}); asking again in {:.1} s", wait.as_secs_f64());
+                format!("attempt {attempt} failed ({error}); retrying in {:.1} s", wait.as_secs_f64());
             ChatFrame::of(Notice { code: "retrying".to_owned(), message })
         }
         TurnEvent::Notice { code, message } if is_newer => {
@@ -65,12 +65,12 @@ pub(crate) fn event_frame(event: TurnEvent, version: u32) -> Option<ChatFrame> {
     })
 }
 
-/// A tool starts.
+/// Creates the message for the start of a tool call.
 pub(crate) fn call_frame(id: CallId, name: String, args: RawJson) -> ChatFrame {
     ChatFrame::of(ToolCall { id: id.to_string(), name, args })
 }
 
-/// What there was of a turn before somebody began to watch it.
+/// Creates the messages that show the turn so far to a new watcher.
 pub(crate) fn catch_up_frames(text: String, calls: Vec<RunningToolCall>) -> impl Iterator<Item = ChatFrame> {
     let text = (!text.is_empty()).then(|| ChatFrame::of(Text { content: text }));
     text.into_iter().chain(calls.into_iter().map(|it| call_frame(it.id, it.name, it.arguments)))
@@ -101,7 +101,7 @@ fn end_frame(end: TurnEnd, version: u32) -> ChatFrame {
     }
 }
 
-/// The `error` that ends a turn.
+/// Creates the `error` message that ends a turn.
 pub(crate) fn error_message(why: TurnFailure) -> ErrorMessage {
     let TurnFailure { code, message, hint } = why;
     ErrorMessage {
@@ -117,7 +117,7 @@ fn usage(end: &TurnEnd) -> Usage {
     Usage { input: usage.input, output: usage.output, cached: usage.cached, reasoning: usage.reasoning }
 }
 
-/// The word for why an answer ended.
+/// Returns the name of the reason why an answer ended.
 pub(crate) fn finish_reason_name(reason: &FinishReason) -> String {
     match reason {
         FinishReason::Other(said) => said.clone(),
@@ -125,7 +125,7 @@ pub(crate) fn finish_reason_name(reason: &FinishReason) -> String {
     }
 }
 
-/// The code of the `error` that ends a turn.
+/// Returns the code of the `error` that ends a turn.
 fn failure_code(code: TurnFailureCode) -> &'static str {
     match code {
         TurnFailureCode::NoModel => error_code::NO_MODEL,
@@ -139,7 +139,7 @@ fn failure_code(code: TurnFailureCode) -> &'static str {
     }
 }
 
-/// The word that a value without fields is written as.
+/// Returns the serialized name of a value without fields.
 fn serialized_name(value: &impl serde::Serialize) -> String {
     match serde_json::to_value(value) {
         Ok(serde_json::Value::String(word)) => word,

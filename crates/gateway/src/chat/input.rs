@@ -1,4 +1,4 @@
-//! A person's message as the parts that a model reads: text, and the pictures and texts that were attached.
+//! Converts a person's message to the parts that a model reads: text, and attached images and texts.
 
 use std::fmt;
 
@@ -9,49 +9,49 @@ use toolway_api::chat::{MAX_ATTACHMENTS, MAX_CONTENT as MAX_TEXT};
 use toolway_models::MessagePart;
 use toolway_types::ContentPart;
 
-/// The pictures that models read.
+/// Image types that models read.
 const IMAGE_TYPES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
-/// As others write it, whose last bits may be anything.
+/// Tolerates any trailing bits, because other encoders produce them.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &alphabet::STANDARD,
     GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true),
 );
 
-/// Why a message can't be sent to a model.
+/// Reason why a message can't be sent to a model.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum BadMessage {
-    /// There is nothing in it.
+    /// The message is empty.
     #[error("the message is empty")]
     Empty,
-    /// Its text is too long.
+    /// The text is too long.
     #[error("the message is longer than {MAX_TEXT} bytes")]
     TooLong,
-    /// It has too much attached.
+    /// The message has too many attachments.
     #[error("the message has {0} attachments; it may have {MAX_ATTACHMENTS}")]
     TooMany(usize),
-    /// Something attached is nothing that a model reads.
+    /// An attachment is not readable by models.
     #[error("attachments[{at}]: {problem}")]
     Attachment {
-        /// Which, from 0.
+        /// Index of the attachment, from 0.
         at: usize,
-        /// Why.
+        /// Problem of the attachment.
         problem: BadAttachment,
     },
 }
 
-/// Why something can't be attached.
+/// Reason why an attachment can't be sent to a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum BadAttachment {
-    /// A picture in a form that models don't read.
+    /// The image type is not readable by models.
     ImageType(String),
-    /// Data that is not base64.
+    /// The data is not base64.
     Base64,
-    /// Too long a text.
+    /// The text is too long.
     TooLong,
-    /// A text of nothing but white space.
+    /// The text is only white space.
     Blank,
-    /// Something else.
+    /// The attachment is of another kind.
     Kind(&'static str),
 }
 
@@ -59,7 +59,7 @@ impl fmt::Display for BadAttachment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::ImageType(form) => {
-                write!(f, "a picture of the type {form:?}; models read {}", IMAGE_TYPES.join(", "))
+                write!(f, "a picture of the type {form:?}; models support {}", IMAGE_TYPES.join(", "))
             }
             Self::Base64 => f.write_str("its data is not base64"),
             Self::TooLong => write!(f, "its text is longer than {MAX_TEXT} bytes"),
@@ -69,10 +69,10 @@ impl fmt::Display for BadAttachment {
     }
 }
 
-/// What a model reads of a message.
+/// Converts a message to the parts that a model reads.
 ///
 /// # Errors
-/// [`BadMessage`].
+/// [`BadMessage`] if the message can't be sent to a model.
 pub(crate) fn message_parts(
     content: String,
     attachments: &[ContentPart],
@@ -125,13 +125,13 @@ fn bounded_text(text: String) -> Result<MessagePart, BadAttachment> {
     }
 }
 
-/// A picture, where models read its form and its data is what it says.
+/// Creates an image part after checking its type and data.
 ///
 /// # Errors
-/// [`BadAttachment`].
+/// [`BadAttachment`] if the type is not supported or the data is not base64.
 pub(crate) fn image_part(data: String, mime_type: &str) -> Result<MessagePart, BadAttachment> {
     let form = mime_type.trim().to_ascii_lowercase();
-    // Often written so, and understood by nobody else.
+    // Clients often send this type, but models don't accept it.
     let form = if form == "image/jpg" { "image/jpeg".to_owned() } else { form };
     if !IMAGE_TYPES.contains(&form.as_str()) {
         return Err(BadAttachment::ImageType(mime_type.to_owned()));

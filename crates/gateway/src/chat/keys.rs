@@ -1,4 +1,4 @@
-//! The keys of model providers: read where the owner keeps them, each time they are needed.
+//! Reads the keys of model providers from their locations each time they are needed.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,12 +12,12 @@ use toolway_tools::secrets::{SecretError, SecretLocation, SecretProvider as _, S
 
 use crate::gateway_tools::NamedSecrets;
 
-/// The keys of model providers.
+/// Reader of the keys of model providers.
 pub(super) struct ProviderKeys {
     reader: Arc<dyn SecretReader>,
-    /// Where secrets are kept whose place the settings don't say.
+    /// Folder of secrets without a location in the settings.
     folder: PathBuf,
-    /// Where the settings say that secrets are.
+    /// Locations of secrets in the settings.
     places: RwLock<BTreeMap<String, SecretLocation>>,
 }
 
@@ -30,7 +30,7 @@ impl ProviderKeys {
         Self { reader, folder: data_dir.join("secrets"), places: RwLock::new(places.clone()) }
     }
 
-    /// Takes other places of secrets.
+    /// Replaces the locations of secrets.
     pub(super) fn set(&self, places: &BTreeMap<String, SecretLocation>) {
         self.places.write().clone_from(places);
     }

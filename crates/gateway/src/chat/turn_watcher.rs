@@ -1,5 +1,5 @@
-//! Follows a turn to its end for whoever watches it. The turn goes on when they go, and ends when the token ends
-//! with which it was asked for.
+//! Follows a turn to its end and passes events to a watcher. The turn continues if the watcher disconnects,
+//! and ends when the token that started it ends.
 
 use std::future::Future;
 use std::pin::pin;
@@ -11,16 +11,16 @@ use toolway_agent::event::TurnEvent;
 use super::ChatService;
 use crate::access::TokenState;
 
-/// Whoever watches is gone.
+/// The watcher has disconnected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct WatcherGone;
 
-/// Somebody who watches a turn.
+/// Receiver of the events of a turn.
 pub(crate) trait TurnWatcher: Send {
-    /// Takes what happened. Waits for as long as the watcher does not read.
+    /// Handles an event. Waits while the watcher does not read.
     ///
     /// # Errors
-    /// [`Gone`], and then it is not asked again.
+    /// [`WatcherGone`] if the watcher has disconnected; it gets no more events.
     fn handle_event(&mut self, event: TurnEvent) -> impl Future<Output = Result<(), WatcherGone>> + Send;
 }
 
@@ -33,7 +33,7 @@ pub(crate) struct FollowedTurn {
     pub(crate) events: mpsc::Receiver<TurnEvent>,
 }
 
-/// Follows it to its end.
+/// Follows the turn to its end.
 pub(crate) async fn follow_turn(turn: FollowedTurn, watcher: impl TurnWatcher) {
     let FollowedTurn { chat, token, session, mut events } = turn;
     let mut watcher = Some(watcher);
@@ -60,13 +60,13 @@ pub(crate) async fn follow_turn(turn: FollowedTurn, watcher: impl TurnWatcher) {
         if is_over {
             return;
         }
-        // Whoever watched read too slowly and has lost the view. The turn goes on.
+        // The watcher read too slowly and missed events. The turn continues.
         watcher = None;
         match chat.conversations.attach(&token.principal, &session).await {
             Ok(Some(viewer)) => events = viewer.events,
             Ok(None) | Err(_) => return,
         }
     }
-    // Nobody is told any more. What was said is kept.
+    // Nobody gets the answer any more. The text so far is kept.
     let _ = chat.conversations.abort(&token.principal, &session).await;
 }

@@ -1,28 +1,28 @@
-//! What a principal may see of an agent.
+//! The fields of an agent that a principal may see.
 
 use serde_json::{Map, Value};
 use toolway_agent::agents::{AgentOrigin, AgentView};
 use toolway_types::Principal;
 
-/// Fields that everybody may see who may talk to the agent.
+/// Fields that are visible to everybody who may use the agent.
 const PUBLIC_FIELDS: [&str; 3] = ["name", "description", "model"];
 
-/// An agent, as far as a principal may see it.
+/// An agent with the fields that a principal may see.
 #[derive(Debug)]
 pub(crate) struct VisibleAgent {
-    /// The fields of its definition.
+    /// Fields of the definition.
     pub(crate) definition: Map<String, Value>,
-    /// Where it is defined: `built_in`, `database` or `file`.
+    /// Origin of the definition: `built_in`, `database` or `file`.
     pub(crate) origin: &'static str,
-    /// The file and the line in it.
+    /// File and line of the definition.
     pub(crate) place: Option<(String, usize)>,
     /// Problems of the definition.
     pub(crate) problems: Vec<String>,
 }
 
 impl VisibleAgent {
-    /// What this principal may see of an agent: the owner all of it, others the [`PUBLIC_FIELDS`]. A prompt may have
-    /// secrets in it, and where the owner's files are is nobody else's business.
+    /// Returns the part of an agent that this principal may see. The owner sees all of it, others only the
+    /// [`PUBLIC_FIELDS`]: a prompt may contain secrets, and file locations are private to the owner.
     pub(crate) fn of(view: AgentView, principal: &Principal) -> Self {
         let mut definition = match serde_json::to_value(&*view.definition) {
             Ok(Value::Object(fields)) => fields,

@@ -1,4 +1,4 @@
-//! What there is to find for `find_tools`: what the policy lets the caller list.
+//! The catalogue for `find_tools`: the tools that the policy lets the caller list.
 
 use std::sync::{Arc, Weak};
 
@@ -6,7 +6,7 @@ use toolway_core::{Caller, Engine, ToolSpec};
 use toolway_tools::builtin::find_tools::ToolCatalogue;
 use toolway_types::ToolId;
 
-/// The tools of an engine, which has this among its tools.
+/// The tools of the engine that this tool is registered in.
 pub(super) struct EngineCatalogue(Weak<Engine>);
 
 impl EngineCatalogue {

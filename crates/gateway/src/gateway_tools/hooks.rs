@@ -1,4 +1,4 @@
-//! The hooks of the settings.
+//! Creates the hooks of the settings.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,11 +12,11 @@ use toolway_types::Clock;
 use super::ToolEnv;
 use crate::settings::{SettingError, Settings};
 
-/// Makes the hooks of these settings, in their order. Looks for programs and reads secrets, so it may block for
+/// Creates the hooks of these settings, in order. Looks for programs and reads secrets, so it may block for
 /// some milliseconds.
 ///
 /// # Errors
-/// Everything that is wrong with them.
+/// All problems of the hooks.
 pub fn build_hooks(
     settings: &Settings,
     data_dir: &Path,
@@ -40,8 +40,8 @@ pub fn build_hooks(
     })
 }
 
-/// Sends webhooks. Whom to trust is looked for only where something is asked over TLS: programs run also where no
-/// certificate authorities are known.
+/// Creates the client for webhooks. It loads certificate authorities only for a request over TLS, so command
+/// hooks also work without any.
 fn build_webhook_client(settings: &Settings, given: &ToolEnv) -> Result<WebhookClient, String> {
     let mut urls = settings.hooks.iter().filter_map(|hook| hook.url.as_deref());
     let tls = match urls.any(|url| !url.starts_with("http://")) {

@@ -1,5 +1,5 @@
-//! Where the owner's definitions stand, and what their tools are made with: for the gateway, and for whoever looks
-//! at them where none runs.
+//! Locations and dependencies of the owner's tool definitions, for the gateway and for commands that read
+//! them while no gateway runs.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,17 +13,17 @@ use super::secrets::NamedSecrets;
 use crate::files;
 use crate::settings::{SettingError, Settings};
 
-/// The owner's definitions.
+/// Loader of the owner's definitions.
 #[derive(Debug)]
 pub struct OwnToolLoader {
-    /// Where they stand.
+    /// Locations of the definitions.
     pub sources: DefinitionSources,
-    /// What their tools are made with.
+    /// Dependencies of the tools.
     pub kit: OwnToolDeps,
 }
 
 impl OwnToolLoader {
-    /// Those of a data folder and its settings.
+    /// Creates the loader for a data folder and its settings.
     #[must_use]
     pub fn new(data_dir: &Path, settings: &Settings, env: &ToolEnv, client: Arc<GuardedClient>) -> Self {
         let secrets =
@@ -39,7 +39,7 @@ impl OwnToolLoader {
         }
     }
 
-    /// Where those of a data folder and its settings stand.
+    /// Returns the locations of the definitions for a data folder and its settings.
     pub(super) fn sources(data_dir: &Path, settings: &Settings) -> DefinitionSources {
         DefinitionSources {
             folder: Self::folder(data_dir),
@@ -48,31 +48,31 @@ impl OwnToolLoader {
         }
     }
 
-    /// The folder of a data folder in which definitions stand.
+    /// Returns the folder of definitions in a data folder.
     #[must_use]
     pub fn folder(data_dir: &Path) -> PathBuf {
         data_dir.join("tools")
     }
 
-    /// Reads them, and makes the folder in which their commands run where there is none. Blocks for some
-    /// milliseconds.
+    /// Loads the definitions, and creates the working folder of their commands if it does not exist. Blocks
+    /// for some milliseconds.
     #[must_use]
     pub fn load(&self) -> LoadedDefinitions {
         self.make_working_dir();
         own::load(&self.sources, &self.kit)
     }
 
-    /// Makes the folder in which commands run, where there is none. Where that fails, each definition that needs
-    /// it says that it is missing.
+    /// Creates the working folder of commands if it does not exist. If that fails, each definition that needs
+    /// the folder reports it.
     pub fn make_working_dir(&self) {
         let _ = files::make_private_folder(&self.sources.working_dir);
     }
 }
 
-/// The client of these settings.
+/// Returns the web settings of these settings.
 ///
 /// # Errors
-/// Where they open something that is no host and no network.
+/// [`SettingError`] if they allow something that is not a host or a network.
 pub fn web_settings(settings: &Settings) -> Result<WebSettings, SettingError> {
     let http = &settings.tools.http_request;
     let allow = AllowList::parse(&http.allow)
@@ -80,7 +80,7 @@ pub fn web_settings(settings: &Settings) -> Result<WebSettings, SettingError> {
     Ok(WebSettings { allow, body_bytes: http.body_bytes, ..WebSettings::default() })
 }
 
-/// A client that reaches what these settings open.
+/// Creates a client that reaches only what these settings allow.
 #[must_use]
 pub fn web_client(settings: WebSettings, env: &ToolEnv) -> GuardedClient {
     GuardedClient::new(settings, env.tls.clone(), Arc::new(SystemResolver::default()))

@@ -1,4 +1,4 @@
-//! Secrets by name: where the settings say, else in the data folder's `secrets`.
+//! Reads secrets by name from the location in the settings, or from the data folder's `secrets`.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use secrecy::SecretString;
 use toolway_tools::secrets::{SecretError, SecretLocation, SecretProvider, SecretReader};
 
-/// Secrets by name.
+/// Reader of secrets by name.
 pub(crate) struct NamedSecrets {
     sources: BTreeMap<String, SecretLocation>,
     folder: PathBuf,
@@ -40,12 +40,15 @@ impl SecretProvider for NamedSecrets {
     }
 }
 
-/// Where there are none.
+/// Reader without secrets.
 #[derive(Debug)]
 pub(super) struct EmptySecretReader;
 
 impl SecretReader for EmptySecretReader {
     fn read(&self, source: &SecretLocation) -> Result<SecretString, SecretError> {
-        Err(SecretError::Unreadable { place: source.clone(), problem: "no secrets are read here".to_owned() })
+        Err(SecretError::Unreadable {
+            place: source.clone(),
+            problem: "secrets are not available here".to_owned(),
+        })
     }
 }

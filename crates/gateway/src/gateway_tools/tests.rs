@@ -13,7 +13,7 @@ fn settings(value: Value) -> Settings {
     serde_json::from_value(value).unwrap()
 }
 
-/// Says where it was asked to look.
+/// Records the locations that it was asked to read.
 #[derive(Default)]
 struct RecordingSecretReader(Mutex<Vec<SecretLocation>>);
 
@@ -37,7 +37,7 @@ fn hooks_of(given: &ToolEnv, said: Value) -> Result<Vec<String>, Vec<String>> {
 }
 
 #[test]
-fn programs_are_asked_also_where_nobody_is_trusted() {
+fn command_hooks_work_without_certificate_authorities() {
     let command = json!({"name": "a", "kind": "command", "program": "/bin/sh", "on_failure": "open"});
     let webhook = |url: &str| json!({"name": "b", "kind": "webhook", "url": url, "secret_env": "S", "on_failure": "open"});
     let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
@@ -51,7 +51,7 @@ fn programs_are_asked_also_where_nobody_is_trusted() {
 }
 
 #[test]
-fn what_is_wrong_with_hooks_is_said_with_its_place() {
+fn errors_in_hooks_name_their_place() {
     let given = ToolEnv { secrets: Arc::new(secrets::EmptySecretReader), ..env() };
     let hooks = json!([
         {"name": "a", "kind": "command", "program": "/nowhere/at/all", "on_failure": "closed"},
@@ -62,7 +62,7 @@ fn what_is_wrong_with_hooks_is_said_with_its_place() {
 }
 
 #[test]
-fn a_secret_is_where_the_settings_say_or_in_the_data_folder() {
+fn a_secret_is_read_from_its_setting_or_the_data_folder() {
     let dir = tempfile::tempdir().unwrap();
     let folder = dir.path().join("secrets");
     std::fs::create_dir(&folder).unwrap();
@@ -84,7 +84,7 @@ fn a_secret_is_where_the_settings_say_or_in_the_data_folder() {
         SecretLocation::File(folder.join("weather")),
     ];
     assert_eq!(*reader.0.lock(), asked);
-    // A name is no way to another file.
+    // A name can't lead to another file.
     for name in [
         "../owner.token",
         "..",
@@ -104,13 +104,13 @@ fn a_secret_is_where_the_settings_say_or_in_the_data_folder() {
 }
 
 #[test]
-fn definitions_and_their_commands_stand_apart() {
+fn definitions_and_the_working_folder_of_commands_are_separate() {
     let dir = tempfile::tempdir().unwrap();
     let settings = settings(json!({"tools": {"own": ["/etc/toolway/more.toml"]}}));
     let client = Arc::new(web_client(WebSettings::default(), &env()));
     let own = OwnToolLoader::new(dir.path(), &settings, &env(), client);
     assert_eq!(own.sources.folder, dir.path().join("tools"));
-    // Where commands run, models may write files: none of them must become a definition.
+    // Models may write files in the working folder of commands; none of them may become a definition.
     assert!(!own.sources.working_dir.starts_with(&own.sources.folder));
     assert_eq!(own.sources.files, [PathBuf::from("/etc/toolway/more.toml")]);
     assert_eq!(own.kit.builtins, builtin::TOOL_NAMES);
@@ -125,7 +125,7 @@ fn engine() -> Arc<Engine> {
 }
 
 #[test]
-fn what_may_not_be_listed_is_not_found() {
+fn tools_that_may_not_be_listed_are_not_found() {
     let engine = engine();
     let (desk, lab) = (lease_of(&engine, "desk"), lease_of(&engine, "lab"));
     let catalogue = EngineCatalogue::of(&engine);
@@ -167,7 +167,7 @@ fn ids(engine: &Engine) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn settings_that_can_not_be_used_leave_all_as_it_was() {
+async fn invalid_settings_change_nothing() {
     let engine = engine();
     let dir = tempfile::tempdir().unwrap();
     let toolbox = toolbox(&engine, dir.path(), &Settings::default()).await;
@@ -185,7 +185,7 @@ async fn settings_that_can_not_be_used_leave_all_as_it_was() {
     let keys: Vec<_> = problems.iter().map(|problem| problem.key.as_str()).collect();
     assert_eq!(keys, ["tools.http_request.allow", "tools.files.folders", "hooks[0].program"]);
     assert_eq!(ids(&engine), before);
-    // Nor does reading the definitions again take them up.
+    // Reloading the definitions does not apply them either.
     toolbox.reload().await;
     assert_eq!(ids(&engine), before);
     let without = settings(json!({"tools": {"builtin": false}}));
@@ -196,7 +196,7 @@ async fn settings_that_can_not_be_used_leave_all_as_it_was() {
 }
 
 #[tokio::test]
-async fn only_the_owners_own_tools_stand_in_a_file() {
+async fn only_own_tools_have_a_file_location() {
     let engine = engine();
     let dir = tempfile::tempdir().unwrap();
     std::fs::create_dir(dir.path().join("tools")).unwrap();

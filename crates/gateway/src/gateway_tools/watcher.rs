@@ -1,4 +1,4 @@
-//! Notices that the owner's definitions were changed: the files are looked at now and then.
+//! Detects changes of the owner's definition files by polling.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,13 +9,13 @@ use tokio_util::sync::CancellationToken;
 use super::{GatewayTools, OwnToolLoader};
 use crate::settings::Settings;
 
-/// How often they are looked at.
+/// Interval between checks.
 const POLL_INTERVAL: Duration = Duration::from_secs(5);
 
-/// What tells one state of the files from another.
+/// Modification times and sizes, which identify a state of the files.
 pub(super) type FileStamps = Vec<(PathBuf, Option<SystemTime>, u64)>;
 
-/// Reads the definitions again whenever a file of theirs has changed, until told to stop.
+/// Reads the definitions again after each change of a file, until `stop`.
 pub(crate) async fn watch(toolbox: Arc<GatewayTools>, stop: CancellationToken) {
     while tokio::time::timeout(POLL_INTERVAL, stop.cancelled()).await.is_err() {
         let settings = toolbox.changing.lock().await.clone();
@@ -25,13 +25,13 @@ pub(crate) async fn watch(toolbox: Arc<GatewayTools>, stop: CancellationToken) {
         };
         let is_as_read = *toolbox.last_stamps.lock() == now;
         if !is_as_read {
-            tracing::info!("the definitions of the owner's tools have changed");
+            tracing::info!("tool definitions have changed; reloading them");
             toolbox.reload().await;
         }
     }
 }
 
-/// How the files are now. Reads a folder, so it may block.
+/// Returns the current state of the files. Reads a folder, so it may block.
 pub(super) fn stamp_files(data_dir: &Path, settings: &Settings) -> FileStamps {
     let files = OwnToolLoader::sources(data_dir, settings).definition_files();
     let mut mark: FileStamps = files

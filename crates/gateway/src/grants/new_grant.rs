@@ -1,4 +1,4 @@
-//! A grant that the owner makes before anybody asks.
+//! A grant that the owner creates without a question.
 
 use std::sync::Arc;
 
@@ -10,35 +10,35 @@ use crate::lifetime::Lifetime;
 /// The fields of a new grant.
 #[derive(Debug, Clone)]
 pub(crate) struct NewGrant {
-    /// The tools, as a pattern over `source/tool`.
+    /// Pattern over `source/tool`.
     pub(crate) tool: String,
-    /// The permission that it grants; running the tool if none.
+    /// Permission to grant; by default the permission to run the tool.
     pub(crate) permission: Option<String>,
-    /// The principal whose calls it is for.
+    /// Principal whose calls the grant is for.
     pub(crate) principal: Option<String>,
-    /// The agent whose calls it is for. Without this and `principal`, it is for everybody's calls.
+    /// Agent whose calls the grant is for. Without `agent` and `principal`, it is for all calls.
     pub(crate) agent: Option<String>,
     pub(crate) verdict: GrantVerdict,
-    /// Without one, the grant is valid until it is revoked.
+    /// Lifetime. Without one, the grant is valid until it is revoked.
     pub(crate) lifetime: Option<Lifetime>,
 }
 
-/// A grant that cannot be made.
+/// Reason why a grant is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum InvalidGrant {
-    /// The tool has no source. It would fit tools of sources that the owner does not think of.
+    /// The tool pattern has no source. It could match tools of unintended sources.
     #[error("tool is {0:?}; it must be a pattern for source/tool")]
     NoSource(String),
-    /// A grant has one subject.
+    /// The grant has both a principal and an agent.
     #[error("principal and agent exclude each other")]
     TwoSubjects,
 }
 
 impl NewGrant {
-    /// Makes the grant.
+    /// Creates the grant.
     ///
     /// # Errors
-    /// [`InvalidGrant`].
+    /// [`InvalidGrant`] if the fields are invalid.
     pub(crate) fn build(self, created_by: PrincipalId, now_ms: i64) -> Result<Grant, InvalidGrant> {
         if !self.tool.contains('/') {
             return Err(InvalidGrant::NoSource(self.tool));

@@ -96,7 +96,7 @@ async fn put(
 ) -> Result<(StatusCode, Json<AgentDetail>), ApiError> {
     let given = body.entry("name").or_insert_with(|| name.clone().into());
     if given.as_str() != Some(name.as_str()) {
-        return Err(ApiError::malformed("name is not the name in the path").with_hint("leave it out"));
+        return Err(ApiError::malformed("name differs from the name in the path").with_hint("leave it out"));
     }
     // Serde would read an array as their fields in order.
     for field in ["options", "limits"] {
@@ -116,11 +116,11 @@ async fn put(
     Ok((if is_new { StatusCode::CREATED } else { StatusCode::OK }, Json(shown)))
 }
 
-/// Accepts whole numbers such as `5.0`: for JSON Schema, they are integers.
+/// Converts whole floats such as `5.0` to integers, as JSON Schema does.
 fn convert_whole_floats(body: &mut Value) {
     const WHOLE_NUMBER_FIELDS: &[&str] =
         &["/max_tools", "/limits/rounds", "/options/max_output_tokens", "/options/seed"];
-    /// Up to here, a float distinguishes all whole numbers.
+    /// Largest float below which every whole number is exact.
     const MAX_EXACT_FLOAT: f64 = 9_007_199_254_740_992.0;
     for path in WHOLE_NUMBER_FIELDS {
         if let Some(field) = body.pointer_mut(path)

@@ -1,4 +1,5 @@
-//! `/api/approvals`: questions of waiting calls. Owners see and answer all of them, others those of their own calls.
+//! `/api/approvals`: pending questions of calls. The owner sees and answers all of them, others those of
+//! their own calls.
 
 use std::convert::Infallible;
 use std::sync::Arc;

@@ -47,7 +47,7 @@ pub(super) fn respond(
             content: progress.content,
         };
         if let Ok(event) = Event::default().event(PROGRESS).json_data(report) {
-            // A slow reader misses some.
+            // A slow reader misses reports.
             let _ = reports.try_send(event);
         }
     }));

@@ -106,7 +106,7 @@ async fn chat(
 /// One event to send.
 struct QueuedSseEvent {
     event: Event,
-    /// Whether nothing follows.
+    /// True if no event follows.
     is_last: bool,
 }
 
@@ -128,7 +128,7 @@ impl TurnWatcher for SseTurnWatcher {
         let is_last = matches!(event, TurnEvent::Ended(_));
         let Some(frame) = frames::event_frame(event, toolway_wire::VERSION) else { return Ok(()) };
         let event = Event::default().event(frame.kind).data(frame.text);
-        // A title that comes after the last is found with the session.
+        // A title that arrives after the last event is stored with the session.
         self.0.send(QueuedSseEvent { event, is_last }).await.map_err(|_| WatcherGone)
     }
 }

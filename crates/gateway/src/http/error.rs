@@ -167,20 +167,20 @@ impl From<AccessError> for ApiError {
 
 /// A failure of the database. The details are for the owner only, so they go to the log.
 pub(crate) fn unavailable(error: &dyn std::error::Error) -> ApiError {
-    tracing::error!(error = %chain(error), "a request could not be served: nothing could be kept");
+    tracing::error!(error = %chain(error), "the database failed during a request");
     ApiError::new(
         StatusCode::SERVICE_UNAVAILABLE,
         "storage_failed",
         "the gateway could not read or write its data",
     )
-    .with_hint("the gateway's log says why; `toolway doctor` checks the database; nothing was changed")
+    .with_hint("nothing was changed; see the gateway's log, and check the database with `toolway doctor`")
 }
 
 /// A fault of the gateway itself.
 pub(crate) fn internal(error: &dyn std::error::Error) -> ApiError {
-    tracing::error!(error = %chain(error), "a request could not be served");
+    tracing::error!(error = %chain(error), "a request failed");
     ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "the gateway failed to serve this request")
-        .with_hint("the gateway's log says why")
+        .with_hint("see the gateway's log")
 }
 
 /// An error with its causes.
@@ -199,8 +199,8 @@ fn chain(error: &dyn std::error::Error) -> String {
 
 /// The response for a path without a resource.
 pub(crate) async fn no_such_path(uri: Uri) -> ApiError {
-    ApiError::not_found("path_not_found", format!("nothing answers at {}", uri.path()))
-        .with_hint("/api/openapi.json lists what does")
+    ApiError::not_found("path_not_found", format!("there is no resource at {}", uri.path()))
+        .with_hint("/api/openapi.json lists the resources")
 }
 
 /// The response for a method that the resource does not have.
@@ -208,7 +208,7 @@ pub(crate) async fn no_such_method(method: Method, uri: Uri) -> ApiError {
     ApiError::new(
         StatusCode::METHOD_NOT_ALLOWED,
         "method_not_allowed",
-        format!("{} does not answer {method}", uri.path()),
+        format!("{} does not support {method}", uri.path()),
     )
-    .with_hint("the header Allow of this answer names what it does answer; see /api/openapi.json")
+    .with_hint("the header Allow lists the supported methods; see /api/openapi.json")
 }

@@ -13,7 +13,7 @@ use crate::chat::input::BadMessage;
 
 fn owner_mismatch(words: String) -> ApiError {
     ApiError::new(StatusCode::FORBIDDEN, "session_owner_mismatch", words)
-        .with_hint("leave the session out to begin one of your own")
+        .with_hint("omit the session to start your own")
 }
 
 fn shutting_down(words: String) -> ApiError {
@@ -56,14 +56,12 @@ impl From<AgentError> for ApiError {
     fn from(error: AgentError) -> Self {
         let words = error.to_string();
         match error {
-            AgentError::Invalid(_) => {
-                Self::malformed(words).with_hint("docs/agents.md says what an agent may be")
-            }
+            AgentError::Invalid(_) => Self::malformed(words).with_hint("docs/agents.md describes the fields"),
             AgentError::InFile { .. } => Self::new(StatusCode::CONFLICT, "agent_in_file", words)
-                .with_hint("change the file; the gateway reads it again by itself"),
+                .with_hint("change the file; the gateway reloads it automatically"),
             AgentError::CannotRemoveDefault => Self::new(StatusCode::CONFLICT, "agent_not_removable", words),
             AgentError::TooMany(_) => Self::new(StatusCode::CONFLICT, "too_many_agents", words)
-                .with_hint("`toolway agents remove` takes one away"),
+                .with_hint("remove one with `toolway agents remove NAME`"),
             AgentError::Unknown(unknown) => unknown.into(),
             AgentError::Store(error) => unavailable(&error),
         }
@@ -75,7 +73,7 @@ impl From<ModelLookupError> for ApiError {
         let words = missing.to_string();
         match missing {
             ModelLookupError::NoneConfigured => Self::not_found("model_provider_not_found", words)
-                .with_hint("`toolway models add` sets one up"),
+                .with_hint("add one with `toolway models add`"),
             ModelLookupError::Unknown { close, .. } => {
                 let hint =
                     suggest_names(&close).unwrap_or_else(|| "`toolway models list` shows them".to_owned());
@@ -118,7 +116,7 @@ impl From<StartTurnError> for ApiError {
         let words = refused.to_string();
         match refused {
             StartTurnError::Busy => Self::new(StatusCode::CONFLICT, "session_busy", words)
-                .with_hint("wait for its end, or ask for it with POST /api/sessions/{id}/abort"),
+                .with_hint("wait until it ends, or abort it with POST /api/sessions/{id}/abort"),
             StartTurnError::NoUserMessage => Self::new(StatusCode::CONFLICT, "no_user_message", words),
             StartTurnError::EmptyContent => Self::new(StatusCode::BAD_REQUEST, "empty_content", words),
             StartTurnError::OwnerMismatch => owner_mismatch(words),

@@ -60,7 +60,7 @@ impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for QueryPa
         match Query::<T>::try_from_uri(&parts.uri) {
             Ok(Query(query)) => Ok(Self(query)),
             Err(error) => Err(ApiError::malformed(format!("the query: {}", error.body_text()))
-                .with_hint("/api/openapi.json lists the fields of the query and their forms")),
+                .with_hint("/api/openapi.json describes the query")),
         }
     }
 }
@@ -75,10 +75,10 @@ impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for PathPar
     }
 }
 
-/// Refuses a body that does not say that it is JSON.
+/// Refuses a body whose content type is not JSON.
 ///
 /// # Errors
-/// 415 with words.
+/// 415 with a hint.
 pub fn expect_json(headers: &HeaderMap) -> Result<(), ApiError> {
     let given = headers.get(CONTENT_TYPE).map(|value| value.to_str().unwrap_or("?"));
     let essence = given.unwrap_or_default().split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
@@ -88,25 +88,25 @@ pub fn expect_json(headers: &HeaderMap) -> Result<(), ApiError> {
         return Ok(());
     }
     let message = match given {
-        None => "the request does not say what its body is".to_owned(),
+        None => "the header Content-Type is missing".to_owned(),
         Some(given) => format!("the body is {given}, not JSON"),
     };
     Err(ApiError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", message)
         .with_hint("send a JSON body with the header Content-Type: application/json"))
 }
 
-/// Reads a body of at most so many bytes, within a minute.
+/// Reads a body of at most `most` bytes, within a minute.
 ///
 /// # Errors
-/// 413 where it is longer, 408 where it takes longer, 400 where it breaks off.
+/// 413 if it is longer, 408 if it takes longer, 400 if it is incomplete.
 pub async fn read_body(headers: &HeaderMap, body: Body, most: usize) -> Result<Bytes, ApiError> {
     let too_large = || {
         ApiError::new(
             StatusCode::PAYLOAD_TOO_LARGE,
             "body_too_large",
-            format!("the body has more than {most} bytes"),
+            format!("the body is larger than {most} bytes"),
         )
-        .with_hint("send less; the owner can raise the limits in the gateway's settings")
+        .with_hint("send less; the owner can raise the limit in the gateway's settings")
     };
     let announced = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
     if announced.is_some_and(|bytes| bytes > most as u64) {
@@ -115,7 +115,7 @@ pub async fn read_body(headers: &HeaderMap, body: Body, most: usize) -> Result<B
     match tokio::time::timeout(BODY_TIMEOUT, Limited::new(body, most).collect()).await {
         Ok(Ok(collected)) => Ok(collected.to_bytes()),
         Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
-        Ok(Err(error)) => Err(ApiError::malformed(format!("the body broke off: {error}"))),
+        Ok(Err(error)) => Err(ApiError::malformed(format!("the body is incomplete: {error}"))),
         Err(_) => Err(ApiError::new(
             StatusCode::REQUEST_TIMEOUT,
             "request_timeout",
@@ -124,20 +124,20 @@ pub async fn read_body(headers: &HeaderMap, body: Body, most: usize) -> Result<B
     }
 }
 
-/// Reads JSON that may be left out.
+/// Parses an optional JSON body.
 ///
 /// # Errors
-/// 400 with what is wrong, and where.
+/// 400 with the problem and its position.
 pub fn parse_optional_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<Option<T>, ApiError> {
     if bytes.is_empty() { Ok(None) } else { parse_json(bytes).map(Some) }
 }
 
-/// Reads JSON.
+/// Parses a JSON body.
 ///
 /// # Errors
-/// 400 with what is wrong, and where.
+/// 400 with the problem and its position.
 pub fn parse_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
-    // Reading a list as an object's fields in their order would do too, but nobody means that.
+    // Serde would also accept an array of the fields in order, but no client means that.
     if bytes.trim_ascii_start().first().is_some_and(|first| matches!(first, b'[' | b'"')) {
         let words = "the body has the wrong form: it must be a JSON object";
         return Err(ApiError::malformed(words).with_hint("/api/openapi.json describes the body"));
@@ -145,10 +145,10 @@ pub fn parse_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
     let text = std::str::from_utf8(bytes).map_err(|error| {
         ApiError::malformed(format!("the body is not JSON: {error}")).with_hint("send it in UTF-8")
     })?;
-    // The parser passes over what is kept as text, however deep; nothing else here could read it again.
+    // The parser skips values that are kept as text, at any depth. Nothing else could parse them again.
     if nests_deeper_than(text, MAX_DEPTH) {
-        let words = format!("the body nests deeper than {MAX_DEPTH} levels");
-        return Err(ApiError::malformed(words).with_hint("give deep values as text with JSON in it"));
+        let words = format!("the body is nested deeper than {MAX_DEPTH} levels");
+        return Err(ApiError::malformed(words).with_hint("send deep values as JSON in a string"));
     }
     serde_json::from_str(text).map_err(|error| {
         let what = match error.classify() {

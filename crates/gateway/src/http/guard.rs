@@ -47,7 +47,7 @@ const MAX_DISCARDED_FRAMES: usize = 4;
 pub(crate) async fn guard(State(app): State<Arc<AppState>>, request: Request, next: Next) -> Response {
     let started = Instant::now();
     let method = request.method().clone();
-    // The path alone: queries may hold tokens.
+    // Only the path, because queries may contain tokens.
     let path = request.uri().path().to_owned();
     let span = tracing::debug_span!("request", %method, path, from = tracing::field::Empty);
     let (request, unread) = unread_body::track_body(request);
@@ -68,9 +68,13 @@ pub(crate) async fn guard(State(app): State<Arc<AppState>>, request: Request, ne
 
 async fn check_and_run(app: &AppState, mut request: Request, next: Next) -> Response {
     let Some(connection) = request.extensions().get::<ConnectionInfo>().copied() else {
-        // Only a listener that is not the gateway's own leaves it out.
-        return ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "the connection is not known")
-            .into_response();
+        // This happens only with a listener other than the gateway's own.
+        return ApiError::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "internal",
+            "the addresses of the connection are missing",
+        )
+        .into_response();
     };
     let client = app.access.proxies.client(&connection, request.headers());
     tracing::Span::current().record("from", tracing::field::display(client.ip));
@@ -101,8 +105,8 @@ fn is_preflight(request: &Request) -> bool {
     request.method() == Method::OPTIONS && request.headers().contains_key(ACCESS_CONTROL_REQUEST_METHOD)
 }
 
-/// The headers that a page may send: those that mean something here, and of those that it asks for the ones that begin
-/// as [`ALLOWED_HEADER_PREFIXES`] do.
+/// Returns the headers that a page may send: those that the gateway reads, and requested ones that start with
+/// one of the [`ALLOWED_HEADER_PREFIXES`].
 fn allowed_headers(request: &Request) -> HeaderValue {
     let asked = request.headers().get_all(ACCESS_CONTROL_REQUEST_HEADERS).into_iter();
     let asked = asked.filter_map(|value| value.to_str().ok()).flat_map(|list| list.split(',')).map(str::trim);

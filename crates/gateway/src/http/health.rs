@@ -1,4 +1,4 @@
-//! `GET /health`: whether the gateway is alive. Public.
+//! `GET /health`: liveness check without a token.
 
 use axum::Json;
 use toolway_api::gateway::HealthResponse;

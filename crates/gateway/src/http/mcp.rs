@@ -20,7 +20,7 @@ use crate::access::{TokenState, check_agent};
 use crate::http::AuthenticatedCaller;
 use crate::state::{AppState, RouterState};
 
-/// The routes.
+/// Returns the routes.
 pub(super) fn routes() -> Router<RouterState> {
     Router::new()
         .route("/mcp", any(everything))
@@ -28,13 +28,13 @@ pub(super) fn routes() -> Router<RouterState> {
         .route("/mcp/sources/{source}", any(of_source))
 }
 
-/// The parameters in the address, which narrow the tools that the token may call.
+/// Query parameters that narrow the tools that the token may call.
 #[derive(Debug, Default, Deserialize)]
 struct McpQuery {
-    /// Only tools that count as reading.
+    /// Include only read-only tools.
     #[serde(default)]
     read_only: bool,
-    /// Only tools whose ids fit this pattern, or one of these with commas between them.
+    /// Include only tools whose ids match this pattern, or one of several separated by commas.
     only: Option<String>,
 }
 
@@ -52,8 +52,8 @@ async fn everything(
     QueryParams(query): QueryParams<McpQuery>,
     request: Request,
 ) -> Result<Response, ApiError> {
-    let visitor = visitor(&token, None, EndpointScope::Everything, query.bounds()?);
-    serve(&app, visitor, request).await
+    let scope = client_scope(&token, None, EndpointScope::Everything, query.bounds()?);
+    serve(&app, scope, request).await
 }
 
 async fn of_agent(
@@ -64,8 +64,8 @@ async fn of_agent(
     request: Request,
 ) -> Result<Response, ApiError> {
     let agent = agent_of(&app, &token, &agent)?;
-    let visitor = visitor(&token, Some(agent), EndpointScope::Everything, query.bounds()?);
-    serve(&app, visitor, request).await
+    let scope = client_scope(&token, Some(agent), EndpointScope::Everything, query.bounds()?);
+    serve(&app, scope, request).await
 }
 
 async fn of_source(
@@ -80,18 +80,18 @@ async fn of_source(
         ApiError::not_found("source_not_found", format!("there is no source {source:?}"))
             .with_hint("`toolway devices list` and `toolway mcp list` show the sources")
     })?;
-    let visitor = visitor(&token, None, EndpointScope::Source(slug), query.bounds()?);
-    serve(&app, visitor, request).await
+    let scope = client_scope(&token, None, EndpointScope::Source(slug), query.bounds()?);
+    serve(&app, scope, request).await
 }
 
-/// The agent of this name, if there is one and the token may use it.
+/// Finds an agent by name if the token may use it.
 pub(crate) fn agent_of(app: &AppState, token: &TokenState, agent: &str) -> Result<Arc<str>, ApiError> {
     check_agent(&token.principal, agent)?;
     Ok(Arc::from(app.chat.agents.view(agent)?.definition.name.as_str()))
 }
 
-/// The scope of a client with this token at one of the entry points.
-pub(crate) fn visitor(
+/// Returns the scope of a client with this token at one of the entry points.
+pub(crate) fn client_scope(
     token: &Arc<TokenState>,
     agent: Option<Arc<str>>,
     scope: EndpointScope,
@@ -102,12 +102,12 @@ pub(crate) fn visitor(
     ClientScope { caller, scope, restrictions: bounds, revoked: token.end_signal() }
 }
 
-async fn serve(app: &AppState, visitor: ClientScope, request: Request) -> Result<Response, ApiError> {
+async fn serve(app: &AppState, scope: ClientScope, request: Request) -> Result<Response, ApiError> {
     let (parts, body) = request.into_parts();
     let body = read_body(&parts.headers, body, app.settings.limits.frame_bytes).await?;
     if app.closing.is_cancelled() {
         return Ok(StatusCode::SERVICE_UNAVAILABLE.into_response());
     }
-    let response = app.mcp.http.serve(visitor, http::Request::from_parts(parts, body)).await;
+    let response = app.mcp.http.serve(scope, http::Request::from_parts(parts, body)).await;
     Ok(response.map(Body::new))
 }

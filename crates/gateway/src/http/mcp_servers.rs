@@ -167,7 +167,7 @@ async fn reconnect(
 fn read_definition(body: Map<String, Value>) -> Result<ServerDefinition, ApiError> {
     // Serde would read an array as its fields in order.
     if body.get("oauth").is_some_and(|given| !given.is_object()) {
-        return Err(ApiError::malformed("oauth is no object"));
+        return Err(ApiError::malformed("oauth must be an object"));
     }
     serde_json::from_value(Value::Object(body)).map_err(|error| {
         ApiError::malformed(format!("the server is invalid: {error}"))

@@ -89,7 +89,7 @@ async fn offered(
     State(chat): State<Arc<ChatService>>,
     PathParams(name): PathParams<String>,
 ) -> Result<Json<ProviderModelList>, ApiError> {
-    // Any model leads to its provider.
+    // Every model id leads to its provider.
     let provider = chat.models.get(Some(&format!("{name}/any")))?.provider;
     let models = provider.list_models().await.map_err(|error| {
         let code = match error.kind {

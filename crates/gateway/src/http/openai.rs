@@ -1,6 +1,6 @@
-//! The door `/v1` for programs that speak to OpenAI: its models are the agents, and a chat completion is a turn with
-//! one. Nothing is kept of it but the records of its calls and what it cost: the caller brings the whole
-//! conversation. docs/openai-api.md says what is the same and what is not.
+//! `/v1`, an API for programs that use OpenAI's chat completions. Its models are the agents, and a completion
+//! is a turn. The caller sends the whole conversation with every request, so only the records of calls and
+//! the cost are stored. docs/openai-api.md lists the differences.
 
 mod completion;
 mod error;
@@ -37,18 +37,18 @@ const MAX_NOTICES_BEFORE_FIRST: usize = 64;
 /// Optional prefix of an agent's name.
 const PREFIX: &str = "toolway/";
 
-/// The routes.
+/// Returns the routes.
 pub(super) fn routes() -> Router<RouterState> {
-    let door = Router::new()
+    let v1 = Router::new()
         .route("/models", get(list))
         .route("/models/{*id}", get(show))
         .route("/chat/completions", post(complete))
         .fallback(no_such_path)
         .method_not_allowed_fallback(no_such_method);
-    Router::new().nest("/v1", door)
+    Router::new().nest("/v1", v1)
 }
 
-/// A request of a caller that may talk to agents.
+/// The token of a caller that may use agents.
 struct OpenAiCaller(Arc<TokenState>);
 
 impl FromRequestParts<RouterState> for OpenAiCaller {
@@ -59,12 +59,12 @@ impl FromRequestParts<RouterState> for OpenAiCaller {
     }
 }
 
-/// An agent as OpenAI shows a model.
+/// An agent in the form of an OpenAI model.
 #[derive(Debug, Serialize)]
 struct OpenAiModel {
     id: String,
     object: &'static str,
-    /// Seconds since the Unix epoch; it is not known when an agent was made.
+    /// Creation time in seconds since the Unix epoch. Always 0, because agents have none that is known here.
     created: i64,
     owned_by: &'static str,
 }
@@ -81,7 +81,7 @@ struct OpenAiModelList {
     data: Vec<OpenAiModel>,
 }
 
-/// The agent that a token may talk to, by the name of a model.
+/// Returns the agent for a model name, if the token may use it.
 fn agent_of<'n>(token: &TokenState, model: &'n str) -> Result<&'n str, OpenAiApiError> {
     let agent = model.strip_prefix(PREFIX).unwrap_or(model);
     check_agent(&token.principal, agent).map_err(super::ApiError::from)?;
@@ -113,7 +113,7 @@ async fn complete(
 ) -> Result<Response, OpenAiApiError> {
     expect_json(&headers)?;
     let bytes = read_body(&headers, body, app.settings.limits.frame_bytes).await?;
-    // Pictures make it long.
+    // Images can make the body long.
     let asked = tokio::task::spawn_blocking(move || read(&bytes)).await;
     let asked = asked.map_err(|error| super::error::internal(&error))??;
     let agent = agent_of(&token, &asked.model)?.to_owned();
@@ -145,7 +145,7 @@ async fn complete(
     }
     let TurnViewer { mut events, .. } = viewer;
     let mut begun = Vec::new();
-    // Where nothing comes in time the answer begins without.
+    // If no event arrives in time, the stream starts without one.
     if let Ok(result) =
         tokio::time::timeout(FIRST_EVENT_TIMEOUT, await_first_event(&token, &mut events, &mut begun)).await
     {
@@ -154,8 +154,8 @@ async fn complete(
     Ok(stream::respond(token, head, include_usage, begun, events))
 }
 
-/// Takes a turn's events up to the first that is part of an answer; where the turn has failed by then, that is the
-/// answer.
+/// Reads events of a turn up to the first that is part of an answer. Returns an error if the turn failed
+/// before that.
 async fn await_first_event(
     token: &TokenState,
     events: &mut tokio::sync::mpsc::Receiver<TurnEvent>,
@@ -179,7 +179,7 @@ async fn await_first_event(
     Ok(())
 }
 
-/// The next event of a turn, as long as the token counts that asked for it.
+/// Returns the next event of a turn, while the token that started it is valid.
 async fn next_event(
     token: &TokenState,
     events: &mut tokio::sync::mpsc::Receiver<TurnEvent>,
@@ -190,7 +190,8 @@ async fn next_event(
     }
 }
 
-/// The whole answer, at its end. Dropping this, as when the request is closed, ends the turn.
+/// Returns the complete answer at the end of the turn. Dropping the future, as when the client closes the
+/// request, ends the turn.
 async fn collect_completion(
     token: &TokenState,
     viewer: TurnViewer,
@@ -213,9 +214,9 @@ async fn collect_completion(
 }
 
 async fn no_such_path(uri: Uri) -> OpenAiApiError {
-    OpenAiApiError::unknown_path(&format!("nothing answers at /v1{}", uri.path()))
+    OpenAiApiError::unknown_path(&format!("there is no resource at /v1{}", uri.path()))
 }
 
 async fn no_such_method(method: Method, uri: Uri) -> OpenAiApiError {
-    OpenAiApiError::unknown_method(&format!("/v1{} does not answer {method}", uri.path()))
+    OpenAiApiError::unknown_method(&format!("/v1{} does not support {method}", uri.path()))
 }

@@ -1,5 +1,4 @@
-//! `GET /api/openapi.json`: the description of everything under REST, put together from what stands on the
-//! handlers themselves.
+//! `GET /api/openapi.json`: the OpenAPI description of REST, built from the annotations of the handlers.
 
 use std::sync::OnceLock;
 
@@ -24,7 +23,7 @@ use crate::http::AuthenticatedCaller;
 
 const BEARER: &str = "token";
 
-/// What stands above the paths.
+/// Returns the document without paths.
 fn head() -> OpenApi {
     let bearer = HttpBuilder::new()
         .scheme(HttpAuthScheme::Bearer)
@@ -50,7 +49,7 @@ fn head() -> OpenApi {
         .build()
 }
 
-/// The whole description.
+/// Returns the whole document.
 #[must_use]
 pub fn document() -> OpenApi {
     let mut document = super::resources().describe(head());
@@ -61,7 +60,7 @@ pub fn document() -> OpenApi {
     document
 }
 
-/// A body that may be left out is not one that may be null.
+/// Makes an optional body optional instead of nullable.
 fn leave_out_rather_than_null(body: &mut RequestBody) {
     for content in body.content.values_mut() {
         let RefOr::T(Content { schema, .. }) = content else { continue };
@@ -75,7 +74,7 @@ fn leave_out_rather_than_null(body: &mut RequestBody) {
     }
 }
 
-/// Adds the refusals that every operation can give, and every one that reads a body.
+/// Adds the error responses of every operation, and those of operations with a body.
 fn complete(operation: &mut Operation) {
     let mut common = Vec::new();
     if let Some(RefOr::T(body)) = &mut operation.request_body {
@@ -96,11 +95,11 @@ fn complete(operation: &mut Operation) {
             "403",
             "The host or the web page is not one of this gateway's, or the token's role may not do this.",
         ),
-        ("default", "Any other refusal, in the same form."),
+        ("default", "Any other error, in the same format."),
     ]);
     if !open {
-        common.push(("401", "No token, or one that is unknown, revoked or expired."));
-        common.push(("429", "Too many requests without a good token came from this address."));
+        common.push(("401", "The token is missing, unknown, revoked or expired."));
+        common.push(("429", "Too many requests without a valid token came from this address."));
     }
     for (status, words) in common {
         operation.responses.responses.entry(status.to_owned()).or_insert_with(|| RefOr::T(refusal(words)));

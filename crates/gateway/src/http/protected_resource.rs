@@ -19,18 +19,18 @@ use crate::access::{EffectiveClient, TokenIssuer};
 use crate::net::address::UriAuthority;
 use crate::state::{AppState, RouterState};
 
-/// The path of the document (RFC 9728, section 3).
+/// Path of the document (RFC 9728, section 3).
 const WELL_KNOWN_PATH: &str = "/.well-known/oauth-protected-resource";
-/// The resource that tokens are for. All entry points of MCP are below it.
+/// Path of the resource that tokens are for. All MCP entry points are below it.
 pub(crate) const RESOURCE: &str = "/mcp";
 
-/// The document, and MCP's entry points with the header on their rejections.
-pub(super) fn routes(app: &Arc<AppState>, doors: Router<RouterState>) -> Router<RouterState> {
-    let doors = match app.access.issuer {
-        Some(_) => doors.layer(middleware::from_fn_with_state(Arc::clone(app), add_auth_challenge)),
-        None => doors,
+/// Returns the routes of the document, and the MCP entry points with the header on their rejections.
+pub(super) fn routes(app: &Arc<AppState>, endpoints: Router<RouterState>) -> Router<RouterState> {
+    let endpoints = match app.access.issuer {
+        Some(_) => endpoints.layer(middleware::from_fn_with_state(Arc::clone(app), add_auth_challenge)),
+        None => endpoints,
     };
-    doors
+    endpoints
         .route(WELL_KNOWN_PATH, get(document))
         .route(&format!("{WELL_KNOWN_PATH}/{{*path}}"), get(document_of))
 }
@@ -53,7 +53,8 @@ async fn document(
     Ok(Json(document))
 }
 
-/// The document of one of the entry points, the same for all: a token is for all of them.
+/// Returns the document of one of the entry points. It is the same for all, because a token is valid for all
+/// of them.
 async fn document_of(
     State(app): State<Arc<AppState>>,
     Path(path): Path<String>,
@@ -66,7 +67,7 @@ async fn document_of(
     Err(error::no_such_path(uri).await)
 }
 
-/// Adds the address of the document to rejections.
+/// Adds the URL of the document to rejections.
 async fn add_auth_challenge(State(app): State<Arc<AppState>>, request: Request, next: Next) -> Response {
     let Some(issuer) = &app.access.issuer else { return next.run(request).await };
     let had_token = request.headers().contains_key(AUTHORIZATION);
@@ -86,7 +87,7 @@ async fn add_auth_challenge(State(app): State<Arc<AppState>>, request: Request, 
     response
 }
 
-/// The header (RFC 6750, section 3; RFC 9728, section 5.1). Nothing that goes into its quotes needs escaping.
+/// Creates the header (RFC 6750, section 3; RFC 9728, section 5.1). The quoted values never need escaping.
 fn challenge(issuer: &TokenIssuer, place: &str, error: Option<&str>) -> Option<HeaderValue> {
     let mut text = format!("Bearer resource_metadata=\"{place}\"");
     if let Some(error) = error {
@@ -98,7 +99,7 @@ fn challenge(issuer: &TokenIssuer, place: &str, error: Option<&str>) -> Option<H
     HeaderValue::try_from(text).ok()
 }
 
-/// The gateway's address as clients reach it: the one that is set, or the one that this request came to.
+/// Returns the gateway's base URL for clients: the one in the settings, or the one of this request.
 fn base_url(app: &AppState, of: &Extensions) -> String {
     if let Some(url) = &app.settings.public_url {
         return url.trim_end_matches('/').to_owned();

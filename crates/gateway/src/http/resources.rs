@@ -1,5 +1,5 @@
-//! REST resources: their handlers and, apart from those, their descriptions. Every start needs the handlers. The
-//! descriptions are made when a client asks for them.
+//! REST resources with their handlers and descriptions. Every start needs the handlers; descriptions are
+//! created when a client requests them.
 
 use axum::Router;
 use axum::routing::MethodRouter;
@@ -8,10 +8,10 @@ use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter};
 
 use crate::state::RouterState;
 
-/// Describes a handler.
+/// Creates the description of a handler.
 type DescribeFn = fn() -> UtoipaMethodRouter<RouterState>;
 
-/// Resources.
+/// A list of resources.
 #[derive(Default)]
 pub(super) struct ApiRoutes {
     router: Router<RouterState>,
@@ -19,7 +19,7 @@ pub(super) struct ApiRoutes {
 }
 
 impl ApiRoutes {
-    /// With one more handler at this path; for [`resources!`].
+    /// Adds a handler at this path; used by [`resources!`].
     pub(super) fn with(
         mut self,
         path: &str,
@@ -31,19 +31,19 @@ impl ApiRoutes {
         self
     }
 
-    /// With all of another's.
+    /// Adds all resources of another list.
     pub(super) fn merge(mut self, other: Self) -> Self {
         self.router = self.router.merge(other.router);
         self.descriptions.extend(other.descriptions);
         self
     }
 
-    /// The router with the handlers.
+    /// Returns the router with the handlers.
     pub(super) fn router(self) -> Router<RouterState> {
         self.router
     }
 
-    /// The description of them all, under what stands above the paths.
+    /// Adds the descriptions of all resources to this document.
     pub(super) fn describe(&self, head: OpenApi) -> OpenApi {
         let described = OpenApiRouter::with_openapi(head);
         let all = self.descriptions.iter().fold(described, |described, one| described.routes(one()));
@@ -51,8 +51,8 @@ impl ApiRoutes {
     }
 }
 
-/// The resources of handlers that have a `#[utoipa::path]`, which says path and method. They are named as they
-/// are in the module that has them, without a path.
+/// Creates resources from handlers with `#[utoipa::path]`, which has path and method. The handlers must be in
+/// scope without a module path.
 macro_rules! resources {
     ($($handler:ident),+ $(,)?) => {
         pastey::paste! {

@@ -1,4 +1,4 @@
-//! Responses for requests that a rule of the gateway rejects.
+//! Converts rejections of the gateway's rules to responses.
 
 use http::StatusCode;
 

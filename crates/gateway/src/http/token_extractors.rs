@@ -62,7 +62,7 @@ impl FromRequestParts<RouterState> for AuthenticatedOwner {
     }
 }
 
-/// Counts a rejection, and makes the response of it.
+/// Counts a rejection and converts it to a response.
 pub(crate) fn refuse(metrics: &GatewayMetrics, rejection: AuthRejection) -> ApiError {
     metrics.record_refusal(rejection.code());
     ApiError::from(rejection)

@@ -1,4 +1,4 @@
-//! The changes of a tool, and accepting them.
+//! Shows the changes of a tool and accepts them.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ pub(super) fn routes() -> ApiRoutes {
     resources!(show, accept)
 }
 
-/// The id of the tool with this name, including tools of disconnected sources.
+/// Finds the id of the tool with this name, including tools of disconnected sources.
 fn find(app: &AppState, owner: &TokenState, name: &str) -> Result<ToolId, ApiError> {
     let caller = toolway_core::Caller::new(owner.principal.clone(), EntryPoint::Rest);
     match app.registry.snapshot().lookup(name, &caller, |_, _| true) {

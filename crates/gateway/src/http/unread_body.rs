@@ -1,6 +1,6 @@
-//! What a handler leaves of a request's body. A connection that is closed on a client that is still sending
-//! may cost it the answer that says why; so what was not read, as where a request is refused, is taken from the
-//! wire first, within bounds.
+//! Discards the unread rest of a request's body. Closing a connection while the client is still sending can
+//! lose the response with the error, so a bounded part of the rest is read first, for example after a
+//! rejection.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -15,22 +15,22 @@ use http_body_util::BodyExt;
 use hyper::body::{Frame, SizeHint};
 use parking_lot::Mutex;
 
-/// How long the rest of a body may take.
+/// Maximum time for the rest of a body.
 const DISCARD_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Where a body comes back to when it is dropped before its end.
+/// The place that a body returns to when it is dropped before its end.
 #[derive(Debug)]
 pub(super) struct UnreadBody(Arc<Mutex<Option<Body>>>);
 
-/// A body that comes back.
+/// A body that returns to its [`UnreadBody`].
 struct ReturningBody {
     body: Option<Body>,
     return_slot: Arc<Mutex<Option<Body>>>,
 }
 
-/// Makes a request's body come back, where it has one that is on its way.
+/// Makes a request's body return when it is dropped, if the body has not arrived completely.
 pub(super) fn track_body(request: Request) -> (Request, Option<UnreadBody>) {
-    // Whoever waits to be told to go on has sent nothing yet, and will not.
+    // A client that waits for `100 Continue` has sent nothing, and will not.
     if request.body().is_end_stream() || request.headers().contains_key(EXPECT) {
         return (request, None);
     }
@@ -40,7 +40,7 @@ pub(super) fn track_body(request: Request) -> (Request, Option<UnreadBody>) {
 }
 
 impl UnreadBody {
-    /// Takes what is left from the wire, at most so many bytes.
+    /// Reads and discards the rest of the body, up to `most` bytes.
     pub(super) async fn discard(self, most: usize) {
         let Some(mut body) = self.0.lock().take() else { return };
         let mut left = most;
@@ -52,7 +52,7 @@ impl UnreadBody {
                 }
             }
         };
-        // Whatever comes of it, the answer is the same.
+        // The response is the same, regardless of the result.
         let _ = tokio::time::timeout(DISCARD_TIMEOUT, taking).await;
     }
 }

@@ -1,5 +1,5 @@
-//! What to do when accepting fails: nothing where one connection was at fault, wait where the computer has
-//! run out of something, and say so, but not with every attempt.
+//! Delays after failed `accept` calls. A fault of one connection needs no delay; exhausted resources need
+//! one, and are logged, but not for every attempt.
 
 use std::io;
 use std::time::Duration;
@@ -19,12 +19,12 @@ pub(crate) struct AcceptBackoff {
 }
 
 impl AcceptBackoff {
-    /// A connection was accepted.
+    /// Resets the failures after an accepted connection.
     pub(crate) fn reset(&mut self) {
         self.wait = Duration::ZERO;
     }
 
-    /// Accepting failed; says how long to wait before the next attempt.
+    /// Records a failure. Returns the delay before the next attempt.
     pub(crate) fn record_failure(&mut self, error: &io::Error) -> Duration {
         use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset, Interrupted};
         if matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset | Interrupted) {
@@ -33,7 +33,7 @@ impl AcceptBackoff {
         self.wait = (self.wait * 2).clamp(FIRST_WAIT, LONGEST_WAIT);
         self.unlogged += 1;
         if self.last_logged.is_none_or(|at| at.elapsed() >= LOG_INTERVAL) {
-            tracing::error!(%error, failures = self.unlogged, "connections can't be accepted (too many open files?)");
+            tracing::error!(%error, failures = self.unlogged, "cannot accept connections (too many open files?)");
             self.last_logged = Some(Instant::now());
             self.unlogged = 0;
         }

@@ -1,4 +1,4 @@
-//! The address of a running gateway, for its own computer and for others.
+//! The address of a running gateway, for programs on its computer and on others.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -6,21 +6,21 @@ use toolway_wire::pairing::KeyPin;
 
 use crate::access::interfaces::likely_address;
 
-/// Where a gateway is reached.
+/// Address of a gateway.
 #[derive(Debug, Clone)]
 pub struct GatewayAddress {
-    /// Where it listens.
+    /// Local address of the listener.
     pub local: SocketAddr,
-    /// Whether it encrypts.
+    /// True if TLS is on.
     pub tls: bool,
-    /// The key of its own certificate, where it uses one.
+    /// Key of the gateway's own certificate, if it uses one.
     pub pin: Option<KeyPin>,
-    /// What the owner says that others use.
+    /// Public URL from the settings.
     pub public_url: Option<String>,
 }
 
 impl GatewayAddress {
-    /// The address for programs on this computer.
+    /// Returns the URL for programs on this computer.
     #[must_use]
     pub fn own_url(&self) -> String {
         let ip = match self.local.ip() {
@@ -31,7 +31,7 @@ impl GatewayAddress {
         self.url_for(ip)
     }
 
-    /// The address for other computers, as far as it can be known.
+    /// Returns the URL for other computers, as far as it can be determined.
     pub async fn external_url(&self) -> String {
         if let Some(url) = &self.public_url {
             return url.trim_end_matches('/').to_owned();
@@ -39,7 +39,7 @@ impl GatewayAddress {
         if !self.local.ip().is_unspecified() {
             return self.own_url();
         }
-        // Nothing found, or a panic in there: then the address for this computer has to do.
+        // If no address is found, or listing them panics, the URL for this computer is used.
         let likely = tokio::task::spawn_blocking(likely_address).await.ok().flatten();
         likely.map_or_else(|| self.own_url(), |ip| self.url_for(ip))
     }

@@ -1,5 +1,5 @@
-//! One accepted connection, from its first byte to the end of its HTTP: agreeing on encryption, then requests
-//! one after another. A WebSocket leaves here with its upgrade and lives on in a task of its own.
+//! Serves one accepted connection until its HTTP ends: the TLS handshake, then one request after another. A
+//! WebSocket leaves with its upgrade and continues in its own task.
 
 use std::io;
 use std::sync::Arc;
@@ -22,25 +22,25 @@ use super::stream::{BytesWritten, CountedStream, MaybeTlsStream};
 use crate::access::ConnectionInfo;
 use crate::tls::ListenerTls;
 
-/// Largest head of a request, and largest piece in which a body is read.
+/// Maximum size of a request head, and of a piece of a body that is read at once, in bytes.
 const BUFFER: usize = 16 << 10;
-/// The first byte of a TLS handshake.
+/// First byte of a TLS handshake.
 const HANDSHAKE: u8 = 0x16;
 
-/// What all connections of a listener have in common.
+/// Values that all connections of a listener share.
 #[derive(Debug, Clone)]
 pub(crate) struct ConnectionContext {
     pub(crate) router: Router,
     pub(crate) tls: Option<Arc<ListenerTls>>,
-    /// How long the handshake, and each head of a request, may take.
+    /// Maximum time for the handshake and for each request head.
     pub(crate) handshake_timeout: Duration,
-    /// Finish the request under way, then close.
+    /// Cancelled to finish the current request and then close.
     pub(crate) graceful_shutdown: CancellationToken,
-    /// Close at once.
+    /// Cancelled to close at once.
     pub(crate) abort: CancellationToken,
 }
 
-/// Serves a connection until its HTTP is over.
+/// Serves a connection until its HTTP ends.
 pub(crate) async fn serve_connection(
     terms: ConnectionContext,
     stream: TcpStream,
@@ -101,13 +101,13 @@ async fn serve_stream(
         }
     };
     if let Err(error) = ended {
-        tracing::debug!(%peer, %error, "a connection broke off");
+        tracing::debug!(%peer, %error, "a connection failed");
     }
 }
 
-/// Sets the connection up and says what it is.
+/// Sets the socket options and returns the addresses.
 fn configure_socket(stream: &TcpStream, tls: bool) -> io::Result<ConnectionInfo> {
-    // Without it, small frames wait up to 40 ms for the acknowledgement of the one before.
+    // Without it, small frames wait up to 40 ms for the acknowledgement of the previous one.
     stream.set_nodelay(true)?;
     Ok(ConnectionInfo { peer: stream.peer_addr()?, local: stream.local_addr()?, tls })
 }

@@ -1,35 +1,35 @@
-//! Short answers in clear text to connections that get no further.
+//! Short clear-text responses to connections that are refused.
 
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-/// How long saying no may take.
+/// Maximum time for sending the refusal.
 const REFUSAL_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Why a connection gets no further.
+/// Reason for refusing a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ConnectionRefusal {
-    /// As many connections as allowed are open.
+    /// The maximum number of connections is open.
     Full,
-    /// It speaks http to a port that speaks https.
+    /// The client uses http on a port with https.
     NotEncrypted,
 }
 
 impl ConnectionRefusal {
-    /// Tells the other end why, and closes.
+    /// Sends the reason and closes the connection.
     pub(crate) async fn answer(self, mut stream: TcpStream) {
         let (status, headers, body) = match self {
             Self::Full => (
                 "503 Service Unavailable",
                 "Retry-After: 5\r\n",
-                r#"{"error":{"code":"too_many_connections","message":"this gateway has as many connections as it allows","hint":"try again later; the limit is the setting limits.connections"}}"#,
+                r#"{"error":{"code":"too_many_connections","message":"this gateway has the maximum number of connections","hint":"try again later; the limit is the setting limits.connections"}}"#,
             ),
             Self::NotEncrypted => (
                 "400 Bad Request",
                 "",
-                r#"{"error":{"code":"https_needed","message":"this port speaks https only","hint":"write the address with https:// (or wss://)"}}"#,
+                r#"{"error":{"code":"https_needed","message":"this port accepts only https","hint":"use a URL that starts with https:// or wss://"}}"#,
             ),
         };
         let answer = format!(
@@ -37,7 +37,7 @@ impl ConnectionRefusal {
              close\r\n\r\n{body}",
             body.len()
         );
-        // Reading on for a moment keeps the system from throwing the answer away with what was not read.
+        // Reading for a moment prevents the system from discarding the response together with unread data.
         let say = async {
             stream.write_all(answer.as_bytes()).await?;
             stream.shutdown().await?;
@@ -48,7 +48,7 @@ impl ConnectionRefusal {
             }
             std::io::Result::Ok(())
         };
-        // Whoever doesn't wait for the answer misses it.
+        // A client that does not wait for the response misses it.
         let _ = tokio::time::timeout(REFUSAL_TIMEOUT, say).await;
     }
 }

@@ -1,5 +1,5 @@
-//! The bytes of a connection, with what counts it: a place among the connections allowed is given back when
-//! the connection itself is dropped, whoever holds it by then.
+//! The byte stream of a connection, which counts as open until it is dropped, regardless of its owner at that
+//! time.
 
 use std::io;
 use std::pin::Pin;
@@ -13,16 +13,16 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio_rustls::server::TlsStream;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
-/// A connection, plain or encrypted.
+/// A plain or encrypted connection.
 #[derive(Debug)]
 pub(crate) enum MaybeTlsStream {
     Plain(TcpStream),
-    // Many times as large.
+    // Boxed because it is many times larger.
     Tls(Box<TlsStream<TcpStream>>),
 }
 
-/// How many bytes a connection has taken of what it was to be sent: whether it still takes any is how one
-/// that is slow is told from one that has stopped reading. Put into the extensions of each request.
+/// Number of bytes that the peer has accepted. It distinguishes a slow peer from one that stopped reading. It
+/// is added to the extensions of each request.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct BytesWritten(Arc<AtomicU64>);
 
@@ -31,7 +31,7 @@ impl BytesWritten {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// Counts some more.
+    /// Adds to the number of bytes.
     pub(crate) fn add(&self, bytes: usize) {
         self.0.fetch_add(bytes as u64, Ordering::Relaxed);
     }
@@ -44,7 +44,7 @@ impl BytesWritten {
     }
 }
 
-/// A connection that is counted.
+/// A connection that counts as open.
 #[derive(Debug)]
 pub(crate) struct CountedStream {
     stream: MaybeTlsStream,

@@ -1,4 +1,4 @@
-//! Adding, changing, removing and reconnecting MCP servers at run time.
+//! Adds, changes, removes and reconnects MCP servers at run time.
 
 use std::fmt;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ impl fmt::Debug for McpServerAdmin {
 #[derive(Debug)]
 pub(crate) struct ChangedServer {
     pub(crate) server: DefinedServer,
-    /// Whether there was none of this name before.
+    /// True if the name was unused before.
     pub(crate) is_new: bool,
 }
 
@@ -39,13 +39,13 @@ impl McpServerAdmin {
     /// Finds a server.
     ///
     /// # Errors
-    /// [`ServerChangeError::Unknown`].
+    /// [`ServerChangeError::Unknown`] if the server does not exist.
     pub(crate) fn get(&self, name: &str) -> Result<DefinedServer, ServerChangeError> {
         self.definitions.get(name).ok_or_else(|| ServerChangeError::Unknown(name.to_owned()))
     }
 
-    /// Adds a server to `mcp.toml`, or replaces the one of this name there. The gateway connects to it at once; this
-    /// does not wait for the connection.
+    /// Adds a server to `mcp.toml`, or replaces the one with this name there. The gateway starts to connect
+    /// at once; this function does not wait for the connection.
     ///
     /// # Errors
     /// [`ServerChangeError`]; then nothing has changed.
@@ -80,16 +80,16 @@ impl McpServerAdmin {
             return Err(ServerChangeError::Unknown(name.to_owned()));
         }
         if let Err(error) = self.oauth.remove(&server.slug).await {
-            tracing::warn!(server = %server.slug, %error, "the tokens of its login could not be removed");
+            tracing::warn!(server = %server.slug, %error, "cannot remove the tokens of its login");
         }
         tracing::info!(server = %server.slug, "MCP server removed");
         Ok(())
     }
 
-    /// Connects to a server again, at once; this does not wait for the connection.
+    /// Reconnects to a server at once, without waiting for the connection.
     ///
     /// # Errors
-    /// [`ServerChangeError`]: the server is unknown or disabled, or a device has its name.
+    /// [`ServerChangeError`] if the server is unknown or disabled, or a device has its name.
     pub(crate) fn reconnect(&self, name: &str) -> Result<DefinedServer, ServerChangeError> {
         let server = self.get(name)?;
         if server.definition.disabled {

@@ -1,6 +1,6 @@
-//! Rules for changing an MCP server at run time, whatever entry point the change comes from. A change may not make
-//! the gateway's computer run a program, and may not send a stored secret to another address: the invariants
-//! "Commands from files only" and "Secrets contained".
+//! Rules for changing an MCP server at run time, for every entry point. A change must not make the gateway's
+//! computer run a program, and must not send a stored secret to another address: the invariants "Commands
+//! from files only" and "Secrets contained".
 
 use toolway_mcp::definition::store::ServersFileError;
 use toolway_mcp::definition::{
@@ -14,24 +14,24 @@ pub(crate) const MAX_SERVERS: usize = 256;
 /// A change of an MCP server that was refused.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ServerChangeError {
-    /// There is no server of this name.
+    /// The server does not exist.
     #[error("there is no MCP server {0:?}")]
     Unknown(String),
     /// The name belongs to a device, or to the gateway itself.
     #[error("another source has the name {0:?}")]
     NameTaken(String),
-    /// The text is no valid name.
+    /// The text is not a valid name.
     #[error("{}", .0.message)]
     InvalidName(DefinitionError),
-    /// The definition is in the settings, which are changed there.
+    /// The definition is in the settings and can be changed only there.
     #[error("{name} is defined in {place}")]
     InSettings {
         /// The server's name.
         name: Slug,
-        /// The settings file with the line, as far as they are known.
+        /// The settings file with the line, if known.
         place: String,
     },
-    /// The definition has a command, or replaces one that has.
+    /// The definition has a command, or replaces one with a command.
     #[error("a command makes the gateway's computer run a program; this can be set only in files")]
     CommandFromFilesOnly {
         /// The server's name.
@@ -43,12 +43,12 @@ pub(crate) enum ServerChangeError {
         /// The server's name.
         name: Slug,
     },
-    /// The definition sends a stored secret to an address that the owner's files do not name for it.
+    /// The definition sends a stored secret to an address that the owner's files do not allow for it.
     #[error(
         "the definition combines a URL with a secret of the gateway's computer; this can be set only in files"
     )]
     SecretFromFilesOnly,
-    /// A header is [`HIDDEN`], and there is no earlier value that it could stand for.
+    /// A header is [`HIDDEN`], but there is no earlier value for it.
     #[error("headers.{header} is {HIDDEN:?}, but no value is stored for this URL")]
     NothingHidden {
         /// The header's name.
@@ -57,10 +57,10 @@ pub(crate) enum ServerChangeError {
     /// The definition is invalid.
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     Invalid(Vec<DefinitionError>),
-    /// There are [`MAX_SERVERS`] already.
+    /// The maximum of [`MAX_SERVERS`] is reached.
     #[error("there are already {MAX_SERVERS} MCP servers")]
     TooMany,
-    /// The server is disabled, so that there is no connection.
+    /// The server is disabled, so it has no connection.
     #[error("{0} is disabled")]
     Disabled(Slug),
     /// `mcp.toml` could not be changed.
@@ -80,13 +80,13 @@ fn file_error_message(error: &ServersFileError) -> String {
 /// Parses the name of a server to add or to change.
 pub(crate) fn parse_name(name: &str) -> Result<Slug, ServerChangeError> {
     match name.parse::<Slug>() {
-        // The gateway's own sources have such names; one that exists already is taken rather than malformed.
+        // The gateway's own sources have reserved names, so such a name counts as taken, not as malformed.
         Ok(slug) if slug.is_reserved() => Err(ServerChangeError::NameTaken(name.to_owned())),
         _ => check_name(name).map_err(ServerChangeError::InvalidName),
     }
 }
 
-/// Checks that a server is not defined in the settings: those are changed in their file only.
+/// Checks that a server is not defined in the settings, which can be changed only in their file.
 pub(crate) fn check_changeable(server: &DefinedServer) -> Result<(), ServerChangeError> {
     let DefinitionLocation::Settings { path, line } = &server.location else { return Ok(()) };
     let place = match (path, line) {
@@ -106,8 +106,8 @@ pub(crate) fn check_removal(server: &DefinedServer, allow_commands: bool) -> Res
     Ok(())
 }
 
-/// Checks a new definition against the one that it replaces, and returns it with the values that were shown as
-/// [`HIDDEN`] put back. `allow_commands` is the setting `allow_remote_commands`.
+/// Checks a new definition against the previous one, and returns it with the values that were shown as
+/// [`HIDDEN`] restored. `allow_commands` is the setting `allow_remote_commands`.
 pub(crate) fn check_definition(
     name: &Slug,
     mut new: ServerDefinition,
@@ -122,7 +122,7 @@ pub(crate) fn check_definition(
         check_command(name, &new, before)?;
     }
     restore_hidden(&mut new, before)?;
-    // Only now: what was hidden may be the name of a secret.
+    // This comes last, because a hidden value may be the name of a secret.
     if !allow_commands {
         check_secrets(&new, before)?;
     }
@@ -130,8 +130,8 @@ pub(crate) fn check_definition(
     Ok(new)
 }
 
-/// Refuses a definition that runs a program, and one that replaces such a definition: replacing it would take the
-/// owner's program out of service.
+/// Refuses a definition that runs a program, and one that replaces such a definition: it would stop the
+/// owner's program.
 fn check_command(
     name: &Slug,
     new: &ServerDefinition,
@@ -143,7 +143,7 @@ fn check_command(
     Err(ServerChangeError::CommandFromFilesOnly { name: name.clone() })
 }
 
-/// The earlier definition, if it has the very address of the new one.
+/// Returns the previous definition, if it has exactly the address of the new one.
 fn at_same_address<'b>(
     new: &ServerDefinition,
     before: Option<&'b ServerDefinition>,
@@ -151,12 +151,13 @@ fn at_same_address<'b>(
     before.filter(|before| before.url.is_some() && before.url == new.url)
 }
 
-/// Puts values that were shown as [`HIDDEN`] back, for the same address only: another address would receive them.
+/// Restores values that were shown as [`HIDDEN`], for the same address only: another address would receive
+/// them.
 fn restore_hidden(
     new: &mut ServerDefinition,
     before: Option<&ServerDefinition>,
 ) -> Result<(), ServerChangeError> {
-    // The address itself may have something hidden in it, too.
+    // The address itself may have a hidden part.
     if let Some(before) = before.filter(|before| before.redacted().url == new.url) {
         new.url.clone_from(&before.url);
     }
@@ -169,7 +170,8 @@ fn restore_hidden(
     Ok(())
 }
 
-/// Refuses a definition that sends a stored secret where the owner's files do not send it already.
+/// Refuses a definition that sends a stored secret to an address that the owner's files do not already send
+/// it to.
 fn check_secrets(new: &ServerDefinition, before: Option<&ServerDefinition>) -> Result<(), ServerChangeError> {
     let kept = at_same_address(new, before);
     let is_new = |name: &String, value: &String| {

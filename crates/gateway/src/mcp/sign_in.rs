@@ -1,5 +1,5 @@
-//! Signing in to MCP servers: with what the gateway and `toolway mcp login` do it alike, so that the one finds what the
-//! other kept.
+//! Sign-in to MCP servers. The gateway and `toolway mcp login` both use this module, so that each finds the
+//! tokens that the other stored.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,38 +18,38 @@ use super::McpSecretResolver;
 use crate::gateway_tools::{NamedSecrets, ToolEnv};
 use crate::settings::Settings;
 
-/// The folder in the data folder that tokens lie in, encrypted.
+/// Folder of encrypted tokens, in the data folder.
 pub const TOKENS_FOLDER: &str = "mcp-tokens";
-/// The file there that holds their key, where no keyring does.
+/// File with their key in that folder, if no keyring has it.
 const KEY_FILE: &str = "store.key";
-/// The name of their key in a keyring.
+/// Name of their key in a keyring.
 const KEYRING_NAME: &str = "mcp-tokens";
 
-/// Keeps a secret in the keyring under a name, or says in words why it can't.
+/// Function that stores a secret in the keyring under a name, or returns the reason why it can't.
 pub type KeyringWriter = Arc<dyn Fn(&str, &SecretString) -> Result<(), String> + Send + Sync>;
 
-/// What the owner says of a server; none of one that there is not.
+/// Function that returns a server's definition, or `None` if the server does not exist.
 pub type DefinitionLookup = Arc<dyn Fn(&Slug) -> Option<ServerDefinition> + Send + Sync>;
 
-/// What signing in works with.
+/// Dependencies of the sign-in.
 pub struct SignInParts<'a> {
-    /// The folder with all that is kept.
+    /// The data folder.
     pub data_dir: &'a Path,
     /// The settings.
     pub settings: &'a Settings,
-    /// What is given of this computer.
+    /// Environment of this computer.
     pub tool_env: &'a ToolEnv,
     /// The wall clock.
     pub clock: Arc<dyn Clock>,
-    /// What the owner says of a server.
+    /// Lookup of server definitions.
     pub definition: DefinitionLookup,
-    /// Where a new key can be kept in a keyring.
+    /// Keyring for a new key, if there is one.
     pub keyring: Option<KeyringWriter>,
-    /// Where there is a person to sign in.
+    /// Browser of the person who signs in, if there is one.
     pub browser: Option<Arc<dyn LoginBrowser>>,
 }
 
-/// Tokens of MCP servers, in this data folder.
+/// Creates the authorizer with the tokens of MCP servers in this data folder.
 #[must_use]
 pub fn build_oauth(parts: SignInParts<'_>) -> Arc<OauthAuthorizer> {
     let SignInParts { data_dir, settings, tool_env: env, clock, definition, keyring, browser } = parts;
@@ -81,8 +81,8 @@ pub fn build_oauth(parts: SignInParts<'_>) -> Arc<OauthAuthorizer> {
     }))
 }
 
-/// The key of the stored tokens: in a keyring where this computer has one, else in a file for its owner alone. A file
-/// that is there counts, so that gateway and command line never have two keys.
+/// The key of the stored tokens: in a keyring if this computer has one, otherwise in a private file. An
+/// existing file wins, so that gateway and command line never use two keys.
 struct KeyringOrFileKey {
     file: StoreKeyFile,
     secrets: Arc<dyn SecretReader>,
@@ -94,7 +94,7 @@ impl StoreKeySource for KeyringOrFileKey {
         if let Some(key) = self.file.load()? {
             return Ok(Some(key));
         }
-        // A keyring that can't be read, as one that is locked, looks as if it held none.
+        // A keyring that can't be read, for example a locked one, looks like an empty one.
         self.secrets.keyring(KEYRING_NAME).ok().map(|text| StoreKey::parse(&text)).transpose()
     }
 

@@ -1,5 +1,5 @@
-//! Connections to MCP servers without a gateway around them, for whoever tries a definition where none runs: their
-//! tools are registered where nobody calls them.
+//! Connections to MCP servers without a gateway, for testing a definition while no gateway runs. Their tools
+//! are registered in a registry that nobody calls.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,21 +13,21 @@ use super::{FOLDER, McpSecretResolver, environment, http_maker};
 use crate::gateway_tools::{NamedSecrets, ToolEnv};
 use crate::settings::Settings;
 
-/// What they are made with.
+/// Dependencies of the connections.
 pub struct StandaloneUpstreamParts<'a> {
-    /// The folder with all that is kept.
+    /// The data folder.
     pub data_dir: &'a Path,
     /// The settings.
     pub settings: &'a Settings,
-    /// What is given of this computer.
+    /// Environment of this computer.
     pub tool_env: &'a ToolEnv,
     /// The wall clock.
     pub clock: Arc<dyn Clock>,
-    /// What the owner says of a server.
+    /// Lookup of server definitions.
     pub definition: DefinitionLookup,
 }
 
-/// None yet; [`Upstreams::apply`] connects to some.
+/// Creates the manager without connections; [`UpstreamManager::apply`] connects to servers.
 #[must_use]
 pub fn build_upstreams(parts: StandaloneUpstreamParts<'_>) -> Arc<UpstreamManager> {
     let StandaloneUpstreamParts { data_dir, settings, tool_env: env, clock, definition } = parts;

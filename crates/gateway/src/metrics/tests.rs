@@ -36,7 +36,7 @@ fn has(text: &str, line: &str) {
 }
 
 #[test]
-fn what_happened_is_in_the_text() {
+fn all_events_are_counted_in_the_output() {
     let metrics = GatewayMetrics::default();
     metrics.record_call(&ended(Outcome::Success(ToolOutput::text("x")), Duration::from_millis(2)));
     let failed = Outcome::Error(ToolError::new(Code::Network, "x"));
@@ -70,7 +70,7 @@ fn what_happened_is_in_the_text() {
 }
 
 #[test]
-fn reasons_do_not_grow_without_bound() {
+fn the_number_of_codes_is_limited() {
     let metrics = GatewayMetrics::default();
     for number in 0..2 * MAX_REFUSAL_CODES {
         metrics.record_refusal(&format!("made up {number}"));

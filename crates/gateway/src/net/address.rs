@@ -1,20 +1,20 @@
-//! Host names, authorities and origins as they come in headers, read strictly: what a browser could read
-//! differently (user information, paths, odd number forms of addresses) is not read at all.
+//! Strict parsers of host names, authorities and origins in headers. They reject everything that a browser
+//! could interpret differently (user information, paths, unusual number formats of addresses).
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// A host: an address, or a name in lower case without its final dot.
+/// A host: an IP address, or a name in lower case without its final dot.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum UriHost {
-    /// An address; one of version 4 written in the form of version 6 counts as version 4.
+    /// An IP address. IPv4 addresses in IPv6 notation count as IPv4.
     Ip(IpAddr),
-    /// A name.
+    /// A host name.
     Name(String),
 }
 
 impl UriHost {
-    /// Reads a host without a port; version 6 in brackets.
+    /// Parses a host without a port; IPv6 addresses are in brackets.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         if let Some(inner) = text.strip_prefix('[') {
@@ -32,8 +32,8 @@ impl UriHost {
         (name.len() <= 253 && name.split('.').all(label)).then(|| Self::Name(name.to_ascii_lowercase()))
     }
 
-    /// Returns whether it can only mean this computer: an address of the loopback network, or a name that no name
-    /// server is asked for.
+    /// Returns true if the host can only be this computer: a loopback address, or a name that is never looked
+    /// up in DNS.
     #[must_use]
     pub fn is_loopback(&self) -> bool {
         match self {
@@ -53,17 +53,17 @@ impl fmt::Display for UriHost {
     }
 }
 
-/// `host` or `host:port`: what a `Host` header has.
+/// `host` or `host:port`, as in a `Host` header.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct UriAuthority {
     /// The host.
     pub host: UriHost,
-    /// The port, where it is written.
+    /// The port, if present.
     pub port: Option<u16>,
 }
 
 impl UriAuthority {
-    /// Reads it; nothing where it has anything else in it.
+    /// Parses an authority. Returns `None` if the text has any other part.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let end_of_host = match text.find(']') {
@@ -88,19 +88,19 @@ impl fmt::Display for UriAuthority {
     }
 }
 
-/// `scheme://host[:port]`: what an `Origin` header has.
+/// `scheme://host[:port]`, as in an `Origin` header.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct WebOrigin {
     /// The scheme, in lower case.
     pub scheme: String,
     /// The host.
     pub host: UriHost,
-    /// The port; that of the scheme where none is written and the scheme has one.
+    /// The port, or the default port of the scheme if there is one.
     pub port: Option<u16>,
 }
 
 impl WebOrigin {
-    /// Reads it. A single `/` at the end is forgiven, anything else behind the port is not.
+    /// Parses an origin. Accepts a single `/` at the end, but nothing else after the port.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let (scheme, rest) = text.split_once("://")?;
@@ -113,7 +113,7 @@ impl WebOrigin {
         Some(Self::new(scheme, authority))
     }
 
-    /// The origin of an authority that is reached by this scheme.
+    /// Creates the origin of an authority with this scheme.
     #[must_use]
     pub fn new(scheme: &str, authority: UriAuthority) -> Self {
         let scheme = scheme.to_ascii_lowercase();
@@ -125,7 +125,7 @@ impl WebOrigin {
         Self { port: authority.port.or(usual), scheme, host: authority.host }
     }
 
-    /// Returns whether the scheme is `http` or `https`.
+    /// Returns true if the scheme is `http` or `https`.
     #[must_use]
     pub fn is_web(&self) -> bool {
         matches!(self.scheme.as_str(), "http" | "https")

@@ -1,4 +1,4 @@
-//! What sources may register, by the owner's settings: of the rules the first that fits a source decides.
+//! Rules about the tools that sources may register. The first matching rule wins.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use toolway_types::{PrincipalId, Slug};
 
 use crate::settings::RegistrationSettings;
 
-/// The rules, ready to be asked.
+/// The compiled rules.
 #[derive(Debug, Default)]
 pub(super) struct RegistrationRules(Vec<CompiledRegistrationRule>);
 
@@ -24,12 +24,12 @@ struct RegistrationScope {
     max_tools: Option<usize>,
 }
 
-/// What one source may register.
+/// Tools that one source may register.
 #[derive(Debug, Clone)]
 pub(crate) struct RegistrationAllowance(Option<Arc<RegistrationScope>>);
 
 impl RegistrationRules {
-    /// The rules of settings, whose patterns have been checked.
+    /// Compiles the rules of settings, whose patterns have been validated.
     pub(super) fn of(settings: &RegistrationSettings) -> Self {
         let globs = |patterns: &[String]| match patterns {
             [] => None,
@@ -43,7 +43,7 @@ impl RegistrationRules {
         Self(rules.collect())
     }
 
-    /// What a source may register that connects with this token.
+    /// Returns the allowance of a source that connects with this token.
     pub(super) fn allowance(&self, token: &PrincipalId, source: &Slug) -> RegistrationAllowance {
         let fits =
             |globs: &Option<GlobPatterns>, text: &str| globs.as_ref().is_none_or(|globs| globs.matches(text));
@@ -54,14 +54,14 @@ impl RegistrationRules {
 }
 
 impl RegistrationAllowance {
-    /// Most tools.
+    /// Returns the maximum number of tools, if there is one.
     pub(crate) fn max_tools(&self) -> Option<usize> {
         self.0.as_ref().and_then(|it| it.max_tools)
     }
 
-    /// Why a name is not allowed, if it is not.
+    /// Returns the reason why a name is not allowed, or `None` if it is allowed.
     pub(crate) fn refusal_reason(&self, name: &str) -> Option<String> {
         let names = self.0.as_ref()?.names.as_ref().filter(|names| !names.matches(name))?;
-        Some(format!("the owner lets this source register {} only", names.patterns().join(", ")))
+        Some(format!("the owner allows this source to register only {}", names.patterns().join(", ")))
     }
 }

@@ -1,4 +1,4 @@
-//! Conversations with models: how much of each thing there is, and how long conversations are made to fit.
+//! Settings for conversations with models: limits and context management.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,20 +9,19 @@ pub use toolway_agent::budget::{BudgetSettings, OnExceeded};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ChatSettings {
-    /// Whether models give sessions their titles: one small request after the first answer.
+    /// Lets models generate session titles, with one small request after the first answer.
     pub generate_titles: bool,
-    /// Most tools that a model is told of at once, where its agent does not say; the others it finds with
-    /// `find_tools`.
+    /// Maximum number of tools that a model gets at once, unless its agent has its own limit. The model finds
+    /// the others with `find_tools`.
     pub max_tools: usize,
-    /// Most turns at once.
+    /// Maximum number of running turns.
     pub max_concurrent_turns: usize,
-    /// Part of what a model can read from which on it is said that a conversation nears its end, and old results of
-    /// tools are shortened: 0.1 to 1.
+    /// Fraction of the context window (0.1 to 1) above which the user is warned and old tool results are
+    /// shortened.
     pub context_threshold: f64,
-    /// So many of the newest requests keep the results of their tools whole.
+    /// Number of newest model requests whose tool results are never shortened.
     pub context_keep_rounds: usize,
-    /// Tokens that are kept free for an answer of which nothing is said how long it may be; at most a quarter of what
-    /// the model can read.
+    /// Tokens reserved for an answer without a known maximum length; at most a quarter of the context window.
     pub context_reserve_tokens: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What each setting is, for whoever shows them: taken from the words on the fields themselves.
+//! Descriptions of all settings, generated from the doc comments of their fields.
 
 use serde_json::Value;
 
@@ -7,21 +7,21 @@ use super::Settings;
 /// One setting.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SettingInfo {
-    /// Its full name, as `limits.frame_bytes`.
+    /// Full name of the setting, for example `limits.frame_bytes`.
     pub key: String,
-    /// What it is, in words.
+    /// Description of the setting.
     pub description: String,
-    /// Its default.
+    /// Default of the setting.
     pub default: Value,
 }
 
-/// The JSON Schema of the settings file.
+/// Returns the JSON Schema of the settings file.
 #[must_use]
 pub fn schema() -> Value {
     schemars::schema_for!(Settings).to_value()
 }
 
-/// Every setting, in the order in which they are defined.
+/// Returns all settings in the order of their definition.
 #[must_use]
 pub fn describe() -> Vec<SettingInfo> {
     let schema = schema();
@@ -46,7 +46,7 @@ fn collect(root: &Value, table: &Value, defaults: &Value, prefix: &str, found: &
     }
 }
 
-/// What a property's schema refers to, or itself.
+/// Returns the schema that a property refers to, or the property itself.
 fn resolve<'a>(root: &'a Value, property: &'a Value) -> &'a Value {
     property
         .get("$ref")

@@ -1,29 +1,29 @@
-//! Whose sign-ins count for MCP clients besides the gateway's own tokens.
+//! Settings of an authorization server whose tokens are valid for MCP clients.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toolway_mcp::oauth::address::is_loopback;
 use url::Url;
 
-/// An OAuth 2 authorization server whose access tokens (JWT) let MCP clients in at `/mcp`, with the role client.
+/// An OAuth 2 authorization server whose access tokens (JWT) are valid at `/mcp`, with the role client.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct IssuerSettings {
-    /// Its issuer identifier, exactly as its tokens write it in `iss`: `https://login.example.org`.
+    /// Issuer identifier, exactly as in the `iss` of its tokens, for example `https://login.example.org`.
     pub url: String,
-    /// What its tokens must name in `aud`, where it is not the address of `/mcp` under `public_url`.
+    /// Required `aud` of tokens. Default: the URL of `/mcp` under `public_url`.
     pub audience: Option<String>,
-    /// Where its keys are, where its metadata does not say.
+    /// URL of the issuer's keys, if its metadata does not contain it.
     pub jwks_url: Option<String>,
-    /// Whom it may let in: the `sub` of each, or "*" for all whom it knows.
+    /// Allowed subjects: the `sub` of each, or "*" for all.
     pub subjects: Vec<String>,
-    /// Scopes that a token must have, all of them.
+    /// Scopes that a token must have.
     pub scopes: Vec<String>,
-    /// The only agent that whoever comes in this way may use.
+    /// The only agent that these clients may use.
     pub agent: Option<String>,
 }
 
-/// What is wrong with them: the field, what, and what to do.
+/// Returns the problems of the settings: field, problem and hint.
 pub(super) fn problems(
     it: &IssuerSettings,
     public_url: Option<&str>,
@@ -33,23 +33,23 @@ pub(super) fn problems(
         if let Some(address) = address.filter(|address| !is_usable(address)) {
             found.push((
                 field,
-                format!("{address:?} is no https address"),
-                "write it whole, like https://login.example.org; http is for this computer alone",
+                format!("{address:?} is not an https URL"),
+                "write the full URL, for example https://login.example.org; http is allowed only for this computer",
             ));
         }
     }
     if it.audience.is_none() && public_url.is_none() {
         found.push((
             "audience",
-            "missing, and there is no public_url to make it from".to_owned(),
-            "set public_url, or the audience that the issuer writes into tokens for this gateway",
+            "is missing, and there is no public_url to derive it from".to_owned(),
+            "set public_url, or the audience in the issuer's tokens for this gateway",
         ));
     }
     if it.subjects.is_empty() {
         found.push((
             "subjects",
-            "empty, so nobody may come in".to_owned(),
-            "list the sub of each person or program, or [\"*\"] for all whom the issuer gives a token for this gateway",
+            "is empty, so nobody can sign in".to_owned(),
+            "list the sub of each person or program, or [\"*\"] for everybody with a token of the issuer",
         ));
     }
     let spaced = |scope: &&String| {
@@ -58,8 +58,8 @@ pub(super) fn problems(
     if let Some(scope) = it.scopes.iter().find(spaced) {
         found.push((
             "scopes",
-            format!("{scope:?} is no scope"),
-            "write each scope as a text of its own, without spaces",
+            format!("{scope:?} is not a valid scope"),
+            "write each scope as a separate string, without spaces",
         ));
     }
     found

@@ -1,48 +1,48 @@
-//! How much of each thing is allowed. Passing a limit is a clear error to whoever passed it.
+//! Settings for limits. Exceeding a limit is a clear error for the client.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How much of each thing is allowed.
+/// Limits on sizes and numbers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct LimitSettings {
-    /// Largest WebSocket frame and largest body of a call over REST, in bytes.
+    /// Maximum size of a WebSocket frame and of the body of a call over REST, in bytes.
     pub frame_bytes: usize,
-    /// Most tools that one connection may register.
+    /// Maximum number of tools that one connection may register.
     pub tools_per_connection: usize,
-    /// Most bytes of tool specs that one connection may register.
+    /// Maximum size of all tool specs of one connection, in bytes.
     pub spec_bytes_per_connection: usize,
-    /// Most calls in flight on one device.
+    /// Maximum number of calls in flight on one device.
     pub calls_in_flight_per_device: usize,
-    /// Most calls in flight that one connection made.
+    /// Maximum number of calls in flight from one connection.
     pub calls_in_flight_per_connection: usize,
-    /// Most calls in flight in all.
+    /// Maximum number of calls in flight in total.
     pub calls_in_flight: usize,
-    /// Most calls of one principal that run side by side for its models' answers.
+    /// Maximum number of parallel calls of one principal for model answers.
     pub parallel_calls_per_principal: usize,
-    /// Most frames that wait to be sent to one connection; one that reads too slowly is closed.
+    /// Maximum number of frames queued for one connection. A connection that reads too slowly is closed.
     pub send_queue: usize,
-    /// Largest output of a tool, in bytes.
+    /// Maximum size of a tool's output, in bytes.
     pub output_bytes: usize,
-    /// Most text of a tool's result that a model is given, in bytes. The record of the call keeps more.
+    /// Maximum size of a tool result's text for models, in bytes. The call record keeps more.
     pub model_result_bytes: usize,
-    /// Most sources of tools that one token may have.
+    /// Maximum number of tool sources of one token.
     pub sources_per_token: usize,
-    /// Most sources of tools that the owner may have.
+    /// Maximum number of tool sources of the owner.
     pub sources_per_owner: usize,
-    /// Most connections in all.
+    /// Maximum number of open connections.
     pub connections: usize,
-    /// Most open event streams (progress, `calls tail`) and exports.
+    /// Maximum number of open event streams (progress, `calls tail`) and exports.
     pub sse_streams: usize,
-    /// Largest body of a request that is not a call, in bytes.
+    /// Maximum size of the body of a request other than a call, in bytes.
     pub body_bytes: usize,
-    /// Most pairing codes that wait to be used.
+    /// Maximum number of pending pairing codes.
     pub pairing_codes: usize,
-    /// Attempts to pair that one address has a minute.
+    /// Maximum number of pairing attempts of one address per minute.
     pub pairing_attempts_per_minute: u32,
-    /// Requests with a wrong token that one address has a minute before it is told to slow down. One with a
-    /// right token is never refused for this.
+    /// Maximum number of requests with an invalid token of one address per minute. Requests with a valid
+    /// token are never limited.
     pub failed_sign_ins_per_minute: u32,
 }
 

@@ -1,4 +1,4 @@
-//! Where to listen, read from the forms that people type.
+//! Parses listen addresses in the forms that people type.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -7,15 +7,15 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The port where none is named.
+/// Default port.
 pub const DEFAULT_PORT: u16 = 7717;
 
-/// An address to listen on: `127.0.0.1`, `0.0.0.0:7717`, `[::]:0`, `::1` or `localhost:8000`.
+/// An address to listen on, for example `127.0.0.1`, `0.0.0.0:7717`, `[::]:0`, `::1` or `localhost:8000`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema)]
 #[schemars(with = "String")]
 pub struct ListenAddress(pub SocketAddr);
 
-/// Not an address to listen on.
+/// Error for a text that is not a listen address.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{0:?} is not an address to listen on; write an IP address with or without a port, like 127.0.0.1:7717, \
@@ -24,7 +24,7 @@ pub struct ListenAddress(pub SocketAddr);
 pub struct BadListenAddress(String);
 
 impl ListenAddress {
-    /// Whether only this computer can reach it.
+    /// Returns true if only this computer can reach the address.
     #[must_use]
     pub fn is_loopback(&self) -> bool {
         self.0.ip().to_canonical().is_loopback()

@@ -1,4 +1,4 @@
-//! MCP: the servers that are sources of tools, and the bounds of what is shown to MCP clients.
+//! Settings for MCP servers as sources of tools, and limits for MCP clients.
 
 use std::collections::BTreeMap;
 
@@ -8,20 +8,20 @@ use toolway_mcp::definition::ServerDefinition;
 
 use super::{IssuerSettings, Seconds};
 
-/// MCP: the servers that are sources of tools, and the bounds of what is shown to MCP clients.
+/// MCP servers as sources of tools, and limits for MCP clients.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct McpSettings {
-    /// MCP servers whose tools are offered, besides those of `mcp.toml` in the data folder; each a table
-    /// `[mcp.servers.NAME]` with `command` or `url` (docs/mcp-servers.md has the fields).
+    /// MCP servers in addition to those of `mcp.toml` in the data folder; each is a table
+    /// `[mcp.servers.NAME]` with `command` or `url` (see docs/mcp-servers.md).
     pub servers: BTreeMap<String, ServerDefinition>,
-    /// Most MCP sessions of clients at once.
+    /// Maximum number of MCP client sessions.
     pub max_sessions: usize,
-    /// After so long without a request an MCP session ends, in seconds.
+    /// Idle time after which an MCP session ends, in seconds.
     pub session_idle_s: Seconds,
-    /// How long an MCP server may take to list its tools, in seconds.
+    /// Timeout for listing the tools of an MCP server, in seconds.
     pub list_timeout_s: Seconds,
-    /// An authorization server whose access tokens let MCP clients in (docs/mcp-sign-in.md).
+    /// Authorization server whose access tokens are valid for MCP clients (see docs/mcp-sign-in.md).
     pub issuer: Option<IssuerSettings>,
 }
 

@@ -1,4 +1,4 @@
-//! The smaller tables: the local device, the log, the record of calls.
+//! Small settings tables: the local device, the log and the call records.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,7 +8,7 @@ use toolway_core::SECRET_NAMES;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct LocalDeviceSettings {
-    /// Whether this computer's own tools are offered.
+    /// Offers this computer's own tools.
     pub enabled: bool,
 }
 
@@ -18,14 +18,14 @@ impl Default for LocalDeviceSettings {
     }
 }
 
-/// How log lines look.
+/// Format of log lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum LogFormat {
-    /// For people.
+    /// Text for people.
     #[default]
     Text,
-    /// For programs: one JSON object a line.
+    /// One JSON object per line, for programs.
     Json,
 }
 
@@ -33,10 +33,10 @@ pub enum LogFormat {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct LogSettings {
-    /// What is logged: `error`, `warn`, `info`, `debug`, `trace`, or a filter like
+    /// Log level: `error`, `warn`, `info`, `debug`, `trace`, or a filter such as
     /// `info,toolway_gateway=debug`.
     pub level: String,
-    /// `text` or `json` (one object a line).
+    /// `text` or `json` (one object per line).
     pub format: LogFormat,
 }
 
@@ -46,29 +46,29 @@ impl Default for LogSettings {
     }
 }
 
-/// When the record of a call counts as kept.
+/// Time at which the record of a call must be stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Durability {
     /// Written in batches; a crash of the gateway can lose the last 10 ms.
     #[default]
     Batch,
-    /// Committed before the call runs, and again before it is answered.
+    /// Committed before the call runs, and again before the response.
     PerCall,
 }
 
-/// The record of calls.
+/// Call records.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct CallSettings {
-    /// `batch`: records are written within 10 ms. `per_call`: a call runs and is answered only once its record is
-    /// committed.
+    /// `batch`: records are written within 10 ms. `per_call`: the record is committed before the call runs,
+    /// and again before the response.
     pub durability: Durability,
-    /// Days after which records are removed; 0 keeps them for ever.
+    /// Days after which records are removed; 0 keeps them forever.
     pub retention_days: u32,
-    /// Bytes of records above which the oldest are removed; 0 for no bound.
+    /// Total size of records above which the oldest are removed, in bytes; 0 for no limit.
     pub retention_bytes: u64,
-    /// Most bytes that are kept of one call's arguments, and of its result.
+    /// Maximum stored size of a call's arguments, and of its result, in bytes.
     pub record_bytes: usize,
     /// Names of arguments whose values are stored as `[redacted]`.
     pub redact: Vec<String>,

@@ -1,32 +1,32 @@
-//! What sources may register.
+//! Settings for the tools that sources may register.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What sources may register. Of the rules the first that fits a source decides; where none fits, it may
-/// register anything within the limits.
+/// Tools that sources may register. The first matching rule wins. If none matches, a source may register any
+/// tool within the limits.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct RegistrationSettings {
-    /// The rules, in order: `principals` and `sources` say whom one is for, `names` and `max_tools` what they
-    /// may register.
+    /// Rules in order. `principals` and `sources` select connections; `names` and `max_tools` limit the tools
+    /// that they may register.
     pub rules: Vec<RegistrationRule>,
 }
 
-/// What some sources may register.
+/// A rule for some sources.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct RegistrationRule {
-    /// Ids of tokens, as patterns; all where there are none.
+    /// Patterns of token ids; empty for all.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub principals: Vec<String>,
-    /// Sources, as patterns; all where there are none.
+    /// Patterns of sources; empty for all.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<String>,
-    /// Names that their tools may have, as patterns (`camera_*`); any where there are none.
+    /// Patterns of allowed tool names (`camera_*`); empty for all.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub names: Vec<String>,
-    /// Most tools of one source.
+    /// Maximum number of tools of one source.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_tools: Option<usize>,
 }

@@ -25,7 +25,7 @@ fn the_defaults_are_valid_and_without_warnings() {
 }
 
 #[test]
-fn they_survive_being_written_and_read() {
+fn settings_survive_serialization() {
     let settings = Settings::default();
     let written = serde_json::to_value(&settings).unwrap();
     assert_eq!(written["timeouts"]["tool_s"], json!(30), "whole seconds are written without a point");
@@ -53,7 +53,7 @@ fn an_unknown_key_is_refused_in_every_table() {
 }
 
 #[test]
-fn tls_is_a_word_or_a_table() {
+fn tls_is_a_string_or_a_table() {
     assert_eq!(read(json!({"tls": "off"})).unwrap().tls.mode, TlsMode::Off);
     let table = read(json!({"tls": {"mode": "on", "cert": "/c.pem", "key": "/k.pem"}})).unwrap().tls;
     assert_eq!(table.mode, TlsMode::On);
@@ -65,7 +65,7 @@ fn tls_is_a_word_or_a_table() {
 }
 
 #[test]
-fn tls_is_on_by_itself_only_off_loopback() {
+fn tls_is_on_automatically_only_off_loopback() {
     let on = |mode: &str, listen: &str| {
         let settings = read(json!({"tls": mode, "listen": listen})).unwrap();
         settings.tls.is_on(settings.listen)
@@ -81,7 +81,7 @@ fn tls_is_on_by_itself_only_off_loopback() {
 }
 
 #[test]
-fn listen_takes_what_people_type() {
+fn listen_accepts_common_forms() {
     for (text, meant) in [
         ("0.0.0.0", "0.0.0.0:7717"),
         (" 0.0.0.0:80 ", "0.0.0.0:80"),
@@ -102,7 +102,7 @@ fn listen_takes_what_people_type() {
 }
 
 #[test]
-fn everything_wrong_is_said_at_once() {
+fn all_problems_are_reported_at_once() {
     let found = problems(json!({
         "public_url": "tools.example.org",
         "allowed_hosts": ["ok.example", "https://no.example", "*.example"],
@@ -142,7 +142,7 @@ fn everything_wrong_is_said_at_once() {
 }
 
 #[test]
-fn an_address_with_a_path_or_a_name_in_it_is_no_public_url() {
+fn a_public_url_has_no_path_or_user_name() {
     for url in ["https://a.example/x", "https://u@a.example", "ftp://a.example", "https://", "https://a b"] {
         assert_eq!(problems(json!({"public_url": url}))[0].0, "public_url", "{url}");
     }
@@ -152,7 +152,7 @@ fn an_address_with_a_path_or_a_name_in_it_is_no_public_url() {
 }
 
 #[test]
-fn what_lets_others_read_along_is_warned_of() {
+fn unencrypted_settings_cause_warnings() {
     let warned =
         |value| read(value).unwrap().warnings().into_iter().map(|warning| warning.key).collect::<Vec<_>>();
     assert_eq!(warned(json!({"listen": "0.0.0.0", "tls": "off"})), ["tls.mode"]);
@@ -175,7 +175,7 @@ fn every_setting_is_described_with_its_default() {
     for setting in &described {
         assert!(setting.description.len() > 10, "{} is described", setting.key);
     }
-    // Whatever is written is described, and the other way round.
+    // Every serialized setting is described, and vice versa.
     let mut written = Vec::new();
     flatten(&serde_json::to_value(Settings::default()).unwrap(), "", &mut written);
     let mut keys: Vec<String> = described.into_iter().map(|it| it.key).collect();
@@ -197,7 +197,7 @@ fn flatten(value: &serde_json::Value, prefix: &str, keys: &mut Vec<String>) {
 }
 
 #[test]
-fn an_unknown_key_of_a_rule_or_a_tool_is_refused_too() {
+fn unknown_keys_of_rules_and_tools_are_refused() {
     for unknown in [
         json!({"policy": {"rule": []}}),
         json!({"policy": {"rules": [{"effect": "deny", "approved": true}]}}),
@@ -226,7 +226,7 @@ fn an_unknown_key_of_a_rule_or_a_tool_is_refused_too() {
 }
 
 #[test]
-fn what_is_wrong_with_rules_tools_and_hooks_is_said_with_its_place() {
+fn problems_of_rules_tools_and_hooks_name_their_place() {
     let found = problems(json!({
         "policy": {"trusted_sources": ["["], "rules": [
             {"name": "a", "effect": "deny", "when": {"tools": ["a/["]}},
@@ -277,7 +277,7 @@ fn what_is_wrong_with_rules_tools_and_hooks_is_said_with_its_place() {
 }
 
 #[test]
-fn what_is_about_rules_tools_and_hooks_counts_at_once() {
+fn settings_of_rules_tools_and_hooks_apply_at_once() {
     for key in [
         "policy.default",
         "policy.rules",
@@ -309,7 +309,7 @@ fn what_is_about_rules_tools_and_hooks_counts_at_once() {
 }
 
 #[test]
-fn what_is_said_of_chats_and_budgets_makes_sense() {
+fn chat_and_budget_settings_are_validated() {
     let said = json!({"chat": {"max_tools": 0, "max_concurrent_turns": 0, "context_threshold": 1.5}, "budget": {"per_day": 0.0}});
     let found = problems(said);
     let keys: Vec<_> = found.iter().map(|(key, _)| key.as_str()).collect();
@@ -319,7 +319,7 @@ fn what_is_said_of_chats_and_budgets_makes_sense() {
     );
     assert_eq!(
         problems(json!({"budget": {"per_day": -1}})),
-        [("budget.per_day".to_owned(), "-1 is no amount".to_owned())]
+        [("budget.per_day".to_owned(), "-1 is not a valid amount".to_owned())]
     );
     let settings = read(json!({"budget": {"per_day": 5.5, "on_exceeded": "warn"}})).unwrap();
     assert_eq!(settings.validate(), Ok(()));
@@ -331,7 +331,7 @@ fn what_is_said_of_chats_and_budgets_makes_sense() {
 }
 
 #[test]
-fn mcp_servers_are_checked_and_named() {
+fn problems_of_mcp_servers_name_the_server() {
     let found =
         problems(json!({"mcp": {"max_sessions": 0, "session_idle_s": 0, "list_timeout_s": -1, "servers": {
             "time": {"command": "uvx", "args": ["mcp-server-time"]},

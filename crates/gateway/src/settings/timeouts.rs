@@ -1,4 +1,4 @@
-//! How long things may take.
+//! Settings for timeouts.
 
 use std::collections::BTreeMap;
 
@@ -7,29 +7,29 @@ use serde::{Deserialize, Serialize};
 
 use super::Seconds;
 
-/// How long things may take, in seconds.
+/// Timeouts, in seconds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TimeoutSettings {
-    /// How long a tool may run that says nothing of it, in seconds.
+    /// Timeout of tools without their own, in seconds.
     pub tool_s: Seconds,
-    /// How long any tool may run, whatever it or its caller says, in seconds.
+    /// Maximum timeout of any tool, regardless of the tool's or caller's own, in seconds.
     pub max_tool_s: Seconds,
-    /// How long a call may wait for a person, in seconds. It does not count as running.
+    /// Timeout for a person's approval, in seconds. It is not part of the tool's timeout.
     pub approval_s: Seconds,
-    /// How long a device that lost its connection may take to come back before its calls end, in seconds.
+    /// Time for a disconnected device to come back before its calls fail, in seconds.
     pub resume_grace_s: Seconds,
-    /// How often connections are asked whether they live, in seconds. Two missed answers close one.
+    /// Interval between pings of connections, in seconds. A connection closes after two missed answers.
     pub heartbeat_s: Seconds,
-    /// How long a connection may take nothing of what it is sent until it is closed, in seconds.
+    /// Time after which a connection that accepts no data is closed, in seconds.
     pub write_s: Seconds,
-    /// How long shutting down may take, in seconds.
+    /// Timeout for shutting down, in seconds.
     pub shutdown_s: Seconds,
-    /// How long a client may take to send a request, or to agree on encryption, in seconds.
+    /// Timeout for receiving a request head or a TLS handshake, in seconds.
     pub request_s: Seconds,
-    /// How long a pairing code is good for, in seconds.
+    /// Lifetime of a pairing code, in seconds.
     pub pairing_code_s: Seconds,
-    /// How long single tools may run, in seconds: `"source/tool" = 120`.
+    /// Timeouts of single tools, in seconds: `"source/tool" = 120`.
     pub tools: BTreeMap<String, Seconds>,
 }
 

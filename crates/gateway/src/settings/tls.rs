@@ -1,4 +1,4 @@
-//! Whether connections are encrypted, and with whose certificate.
+//! Settings for TLS encryption and certificates.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -8,34 +8,34 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// When to encrypt.
+/// TLS mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum TlsMode {
-    /// Wherever anything but this computer can connect.
+    /// On if other computers can connect.
     #[default]
     Auto,
-    /// Always.
+    /// Always on.
     On,
-    /// Never, also where others can read along.
+    /// Always off, even if others can read the traffic.
     Off,
 }
 
-/// Encryption. In a file either `tls = "off"` or a table `[tls]`.
+/// TLS encryption. In a file either `tls = "off"` or a table `[tls]`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TlsSettings {
-    /// `auto` (on wherever anything but this computer can connect), `on` or `off`.
+    /// `auto` (on if other computers can connect), `on` or `off`.
     pub mode: TlsMode,
-    /// PEM file with your own certificate and its chain. Read again when it changes. Without it the gateway
-    /// makes a certificate of its own, which devices know by its key.
+    /// PEM file with your own certificate chain. The gateway reloads it after changes. Without it, the
+    /// gateway creates its own certificate, and devices identify it by its key.
     pub cert: Option<PathBuf>,
     /// PEM file with the key of `cert`.
     pub key: Option<PathBuf>,
 }
 
 impl TlsSettings {
-    /// Whether to encrypt when listening there.
+    /// Returns true if TLS is on for this listen address.
     #[must_use]
     pub fn is_on(&self, listen: super::ListenAddress) -> bool {
         match self.mode {

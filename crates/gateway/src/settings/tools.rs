@@ -1,21 +1,21 @@
-//! The tools that come with Toolway, and those that the owner defines.
+//! Settings for built-in tools and the owner's own tools.
 
 use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The tools that come with Toolway, and those that the owner defines.
+/// Built-in tools and the owner's own tools.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ToolSettings {
-    /// Whether the tools that come with Toolway are offered.
+    /// Offers the built-in tools.
     pub builtin: bool,
-    /// Files that define tools of the owner's own, besides those in the data folder's `tools`.
+    /// Files with definitions of own tools, in addition to the data folder's `tools`.
     pub own: Vec<PathBuf>,
-    /// What `read_file`, `write_file` and `list_files` reach.
+    /// Folders that `read_file`, `write_file` and `list_files` can access.
     pub files: FileToolSettings,
-    /// What `http_request`, and the owner's own HTTP tools, reach.
+    /// Hosts that `http_request` and own HTTP tools can access.
     pub http_request: HttpToolSettings,
 }
 
@@ -30,36 +30,36 @@ impl Default for ToolSettings {
     }
 }
 
-/// What the file tools reach.
+/// Access of the file tools.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct FileToolSettings {
-    /// Folders that the file tools reach besides their own, each as `{ name = "docs", path = "/home/ada/docs",
-    /// write = false }`.
+    /// Folders that the file tools can access in addition to their own, each as `{ name = "docs", path =
+    /// "/home/ada/docs", write = false }`.
     pub folders: Vec<FolderSetting>,
 }
 
-/// A folder that the file tools reach.
+/// A folder that the file tools can access.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FolderSetting {
     /// The name it has in paths: `letters/may.txt` (example path of a tool, no file of the checkout; renaming it silences the check).
     pub name: String,
-    /// Where it is.
+    /// Path of the folder.
     pub path: PathBuf,
-    /// Whether files in it may be written.
+    /// Allows the tools to write files in it.
     #[serde(default)]
     pub write: bool,
 }
 
-/// What the HTTP tools reach.
+/// Access of the HTTP tools.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct HttpToolSettings {
-    /// Hosts (`printer.local`, `*.home.arpa`, `localhost:8080`) and networks (`192.168.1.0/24`) that may be
-    /// reached though they are not on the public internet.
+    /// Hosts (`printer.local`, `*.home.arpa`, `localhost:8080`) and networks (`192.168.1.0/24`) that the
+    /// tools can access although they are not on the public internet.
     pub allow: Vec<String>,
-    /// Most bytes of an answer's body that are read.
+    /// Maximum size of a response body, in bytes.
     pub body_bytes: usize,
 }
 

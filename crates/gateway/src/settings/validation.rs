@@ -1,4 +1,4 @@
-//! What can be wrong with settings that have the right form: everything is reported at once.
+//! Validates settings of the right form. All problems are reported at once.
 
 use toolway_core::{GlobPatterns, Policy};
 use toolway_mcp::definition::SettingsServers;
@@ -8,15 +8,15 @@ use super::{Seconds, Settings, TlsMode};
 use crate::net::address::{UriAuthority, WebOrigin};
 use crate::net::parse_network;
 
-/// Something wrong, or worth a warning, about one setting.
+/// A problem of one setting, or a warning about it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{key}: {problem}")]
 pub struct SettingError {
-    /// The setting's full name, as `limits.frame_bytes`.
+    /// Full name of the setting, for example `limits.frame_bytes`.
     pub key: String,
-    /// What is wrong with it.
+    /// The problem.
     pub problem: String,
-    /// What to do about it.
+    /// The next step for the user.
     pub hint: String,
 }
 
@@ -27,17 +27,17 @@ impl SettingError {
 }
 
 impl SettingError {
-    /// Of the gateway's own tools and hooks.
+    /// Creates an error about the gateway's own tools or hooks.
     pub(crate) fn without_hint(key: impl Into<String>, problem: impl Into<String>) -> Self {
-        Self::new(key, problem, "docs/tools.md says how tools and hooks are set")
+        Self::new(key, problem, "docs/tools.md describes tools and hooks")
     }
 }
 
 impl Settings {
-    /// Checks all settings together.
+    /// Validates all settings together.
     ///
     /// # Errors
-    /// Everything that is wrong, in the order of the settings.
+    /// All problems, in the order of the settings.
     pub fn validate(&self) -> Result<(), Vec<SettingError>> {
         let mut errors = Vec::new();
         self.check_addresses(&mut errors);
@@ -54,7 +54,7 @@ impl Settings {
         if errors.is_empty() { Ok(()) } else { Err(errors) }
     }
 
-    /// What is allowed but should be known.
+    /// Returns warnings about settings that are valid but risky.
     #[must_use]
     pub fn warnings(&self) -> Vec<SettingError> {
         let mut warnings = Vec::new();
@@ -67,7 +67,7 @@ impl Settings {
                          tokens and calls",
                     self.listen
                 ),
-                "set tls.mode to \"auto\", or put a proxy that encrypts in front and listen on 127.0.0.1",
+                "set tls.mode to \"auto\", or listen on 127.0.0.1 behind a proxy with TLS",
             ));
         }
         if let Some(url) = &self.public_url
@@ -75,15 +75,15 @@ impl Settings {
         {
             warnings.push(SettingError::new(
                 "public_url",
-                format!("{url} is not encrypted: whoever is on the way can read tokens and calls"),
-                "use an https address",
+                format!("{url} is not encrypted: others on the network can read tokens and calls"),
+                "use an https URL",
             ));
         }
         if self.allow_remote_commands {
             warnings.push(SettingError::new(
                 "allow_remote_commands",
-                "on: whoever has the owner's token can make this computer run any program",
-                "switch it off unless you need it",
+                "is on: anyone with the owner's token can make this computer run any program",
+                "set it to false unless you need it",
             ));
         }
         warnings
@@ -95,8 +95,8 @@ impl Settings {
         {
             errors.push(SettingError::new(
                 "public_url",
-                format!("{url:?} is not an address of a gateway"),
-                "write it as https://tools.example.org, with a port if there is one and nothing behind it",
+                format!("{url:?} is not a valid URL of a gateway"),
+                "write it as https://tools.example.org or https://tools.example.org:8443, without a path",
             ));
         }
         for (at, host) in self.allowed_hosts.iter().enumerate() {
@@ -123,17 +123,13 @@ impl Settings {
             if parse_network(network).is_none() {
                 errors.push(SettingError::new(
                     format!("trusted_proxies[{at}]"),
-                    format!("{network:?} is neither an address nor a network"),
+                    format!("{network:?} is not an IP address or network"),
                     "write it as 10.0.0.7 or 10.0.0.0/8",
                 ));
             }
         }
         if self.workers == Some(0) {
-            errors.push(SettingError::new(
-                "workers",
-                "0 threads can't serve anyone",
-                "leave it out, or set at least 1",
-            ));
+            errors.push(SettingError::new("workers", "0 is out of range", "remove it, or set at least 1"));
         }
     }
 
@@ -145,7 +141,7 @@ impl Settings {
         };
         errors.push(SettingError::new(
             key,
-            format!("missing, while {present} is set"),
+            format!("is missing, but {present} is set"),
             format!("set {missing} too, or remove {present} to use the gateway's own certificate"),
         ));
     }
@@ -179,7 +175,7 @@ impl Settings {
             ("failed_sign_ins_per_minute", it.failed_sign_ins_per_minute as usize, 1),
         ];
         for (name, value, least) in at_least {
-            // A semaphore's bound, far above what any machine could hold.
+            // Semaphores have this limit, which is far above any machine's capacity.
             if !(least..=usize::MAX >> 4).contains(&value) {
                 errors.push(SettingError::new(
                     format!("limits.{name}"),
@@ -211,7 +207,7 @@ impl Settings {
             if tool.parse::<ToolId>().is_err() {
                 errors.push(SettingError::new(
                     key.clone(),
-                    "not the id of a tool",
+                    "not a tool id",
                     "write source/tool, like \"laptop/disk_usage\"",
                 ));
             }
@@ -221,9 +217,11 @@ impl Settings {
 
     fn check_rules(&self, errors: &mut Vec<SettingError>) {
         if let Err(problems) = Policy::compile(&self.policy, &self.approval, &self.permissions) {
-            errors.extend(problems.into_iter().map(|it| {
-                SettingError::new(it.key, it.problem, "docs/policy.md says how rules are written")
-            }));
+            errors.extend(
+                problems
+                    .into_iter()
+                    .map(|it| SettingError::new(it.key, it.problem, "docs/policy.md describes rules")),
+            );
         }
         for (at, rule) in self.registration.rules.iter().enumerate() {
             let lists =
@@ -258,29 +256,29 @@ impl Settings {
             if !is_plain {
                 errors.push(SettingError::new(
                     key("name"),
-                    format!("{:?} can't stand at the start of a path", folder.name),
-                    "write one word, as docs",
+                    format!("{:?} is not a valid folder name", folder.name),
+                    "write one word, for example docs",
                 ));
             } else if !names.insert(&folder.name) {
                 errors.push(SettingError::new(
                     key("name"),
                     format!("two folders have the name {:?}", folder.name),
-                    "give each its own",
+                    "give each a different name",
                 ));
             }
             if !folder.path.is_absolute() {
                 errors.push(SettingError::new(
                     key("path"),
-                    format!("{} is not a whole path", folder.path.display()),
-                    "write it from the root, as /home/ada/docs",
+                    format!("{} is not an absolute path", folder.path.display()),
+                    "write it from the root, for example /home/ada/docs",
                 ));
             }
         }
         for (at, file) in self.tools.own.iter().enumerate().filter(|(_, file)| !file.is_absolute()) {
             errors.push(SettingError::new(
                 format!("tools.own[{at}]"),
-                format!("{} is not a whole path", file.display()),
-                "write it from the root, as /home/ada/tools.toml",
+                format!("{} is not an absolute path", file.display()),
+                "write it from the root, for example /home/ada/tools.toml",
             ));
         }
         errors.extend(
@@ -340,14 +338,14 @@ impl Settings {
             errors.push(SettingError::new(
                 "chat.context_threshold",
                 format!("{} is out of range", self.chat.context_threshold),
-                "set a part from 0.1 to 1",
+                "set a number from 0.1 to 1",
             ));
         }
         if let Some(budget) = self.budget.per_day.filter(|budget| !(budget.is_finite() && *budget > 0.0)) {
             errors.push(SettingError::new(
                 "budget.per_day",
-                format!("{budget} is no amount"),
-                "set an amount above 0, or leave it out for no budget",
+                format!("{budget} is not a valid amount"),
+                "set an amount above 0, or remove it for no budget",
             ));
         }
     }

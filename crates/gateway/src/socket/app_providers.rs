@@ -1,4 +1,4 @@
-//! `app_providers`: the report of a device that bridges the tools of apps.
+//! Handles `app_providers`, the report of a device that bridges the tools of apps.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ pub(super) async fn report(
         return cx.send_error(error_code::FORBIDDEN, text).await;
     }
     if cx.version < 2 {
-        let text = "\"app_providers\" belongs to version 2; say `\"v\":2` in connect first";
+        let text = "\"app_providers\" belongs to version 2; send `\"v\":2` in connect first";
         return cx.send_error(error_code::INVALID_MESSAGE, text).await;
     }
     let report = match AppProviderReport::new(cx.app.clock.now_ms(), message.providers) {
@@ -31,10 +31,10 @@ pub(super) async fn report(
         }
     };
     let SourceSession { source, .. } = provider.require_session(cx).await?;
-    // Only the newest connection speaks for the source, even if an older one's message arrives late.
+    // Only the newest connection may report for the source, even if a message of an older one arrives late.
     let taken = provider.while_attached(|| source.set_app_providers(Arc::new(report)));
     if taken.is_none() {
-        tracing::debug!(source = %source.slug(), "a newer connection reports on the apps now");
+        tracing::debug!(source = %source.slug(), "ignored a report on apps from an older connection");
     }
     Ok(())
 }

@@ -1,4 +1,5 @@
-//! Messages that only a chat client may send: calls of its own here, its conversation in [`super::conversation`].
+//! Handles messages that only a chat client may send: its own calls here, its conversation in
+//! [`super::conversation`].
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -25,18 +26,18 @@ use crate::outbox::Outbox;
 /// Maximum length of a call's id, in bytes.
 const MAX_ID: usize = 256;
 
-/// The calls of a connection that have not ended.
+/// The running calls of a connection.
 #[derive(Debug, Clone)]
 struct ChatCalls {
     running: Arc<Mutex<HashMap<String, CancellationToken>>>,
     limit: usize,
 }
 
-/// A call that was not started.
+/// Reason why a call was not started.
 enum CallStartError {
-    /// Its id is in use.
+    /// The id is in use.
     IdInUse,
-    /// So many are running already, the maximum.
+    /// The maximum number of calls is running.
     TooMany(usize),
 }
 
@@ -73,7 +74,7 @@ impl ChatCalls {
     }
 }
 
-/// The chat side of a connection: its own calls, and its conversation.
+/// The chat part of a connection: its own calls and its conversation.
 pub(super) struct ChatClient {
     calls: ChatCalls,
     conversation: SocketConversation,
@@ -81,8 +82,8 @@ pub(super) struct ChatClient {
 }
 
 impl ChatClient {
-    /// The side of a connection that may run so many calls at a time. Turns learn through `registration` what the
-    /// connection has registered.
+    /// Creates the chat part of a connection that may run `limit` calls at a time. Turns read the
+    /// connection's tools through `registration`.
     pub(super) fn new(
         params: &SocketParams,
         calls_limit: usize,
@@ -107,7 +108,7 @@ impl ChatClient {
         self.conversation.bind_session(cx, id).await
     }
 
-    /// Handles a message that only a chat client may send. `registration` is what the connection has registered.
+    /// Handles a message that only a chat client may send. `registration` has the connection's tools.
     pub(super) async fn handle(
         &mut self,
         cx: &SocketContext,
@@ -129,7 +130,7 @@ impl ChatClient {
             ClientMessage::Abort(_) => self.conversation.abort_turn(cx).await,
             ClientMessage::PermissionAnswer(answer) => questions::answer_question(cx, answer).await,
             other => {
-                let text = format!("{:?} can't be handled here", other.kind());
+                let text = format!("{:?} is not supported here", other.kind());
                 cx.send_error(error_code::INVALID_MESSAGE, text).await
             }
         }
@@ -182,19 +183,21 @@ impl ChatClient {
             let finished = engine.call(call).await;
             calls.end(&request.id);
             let duration_ms = finished.durations.total.as_secs_f64() * 1000.0;
-            // The peer may have gone; the outcome is recorded.
+            // The peer may have disconnected; the outcome is recorded anyway.
             let _ = outbox
                 .send(CallResult::write(&request.id, finished.id, duration_ms, &finished.outcome))
                 .await;
         });
-        // Polled here once, so that calls begin in the order in which they were sent. Spawned tasks may begin in any.
+        // Polled here once, so that calls begin in the order in which they were sent. Spawned tasks may begin
+        // in any order.
         if running.as_mut().now_or_never().is_none() {
             tokio::spawn(running);
         }
         Ok(())
     }
 
-    /// Cancels the calls, because nobody waits for them any more. Turns go on without the connection's tools.
+    /// Cancels the calls, because nobody waits for them any more. Turns continue without the connection's
+    /// tools.
     pub(super) fn disconnect(&mut self) {
         self.calls.cancel_all();
         self.conversation.detach();
@@ -202,13 +205,13 @@ impl ChatClient {
 }
 
 fn too_many_calls(limit: usize) -> ToolError {
-    let message = format!("This connection has {limit} calls in flight already");
+    let message = format!("This connection already has {limit} calls in flight");
     ToolError::new(Code::Overloaded, message).with_hint(
         "Wait for some of them to end; the limit is the setting limits.calls_in_flight_per_connection",
     )
 }
 
-/// Sends a call's reports to its client; one that is slow to read loses some.
+/// Sends a call's progress reports to its client; a slow reader misses some.
 fn build_progress_sink(outbox: Outbox, id: &str, name: &str) -> ProgressSink {
     let (id, name) = (id.to_owned(), name.to_owned());
     Arc::new(move |progress: ProgressReport| {

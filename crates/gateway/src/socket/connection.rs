@@ -1,6 +1,6 @@
-//! Moves frames. One task per connection reads and writes concurrently, so that a peer that stops reading never stops
-//! us from reading, and no frame crosses between tasks twice. A second task, nearly always asleep, watches the
-//! heartbeat and waits for events that end the connection from outside.
+//! Transfers frames. One task per connection reads and writes concurrently, so that a peer that stops reading
+//! never stops the gateway from reading, and frames need not cross between tasks twice. A second, mostly idle
+//! task checks the heartbeat and waits for events that end the connection from outside.
 
 use std::future::Future;
 use std::pin::pin;
@@ -19,24 +19,24 @@ use super::close::{CloseReason, TOO_SLOW};
 use crate::listener::BytesWritten;
 use crate::outbox::{Outbox, OutgoingFrame};
 
-/// The options of a connection.
+/// Options of a connection.
 #[derive(Debug, Clone)]
 pub(crate) struct SocketOptions {
-    /// The interval between pings. A peer that sends nothing for two of them is closed.
+    /// Interval between pings. A peer that sends nothing for two intervals is closed.
     pub(crate) heartbeat: Duration,
-    /// The time after which a peer that takes no data counts as not reading.
+    /// Time after which a peer that accepts no data is closed.
     pub(crate) write_timeout: Duration,
-    /// The number of bytes that the peer has taken so far.
+    /// Number of bytes that the peer has accepted so far.
     pub(crate) written: BytesWritten,
 }
 
-/// A handler of the frames of a connection.
+/// Handler of the frames of a connection.
 pub(crate) trait FrameReceiver: Send {
-    /// Handles a text frame. No other frame is read meanwhile, so this must not take long.
+    /// Handles a text frame. Reading pauses meanwhile, so this must be fast.
     fn on_text(&mut self, frame: Utf8Bytes) -> impl Future<Output = Result<(), CloseReason>> + Send;
     /// Handles a binary frame, which the protocol does not use.
     fn on_binary(&mut self) -> impl Future<Output = Result<(), CloseReason>> + Send;
-    /// Is called whenever the peer has sent something.
+    /// Called whenever the peer has sent something.
     fn on_activity(&mut self);
 }
 
@@ -46,11 +46,11 @@ const LAZY_DELAY: Duration = Duration::from_millis(5);
 const BATCH: usize = 64;
 /// Number of checks within the write timeout.
 const WRITE_TIMEOUT_STEPS: u32 = 4;
-/// The time that a peer has to answer a close frame.
+/// Maximum time for a peer to answer a close frame.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Serves a connection until it ends by itself or `ending` resolves. `left` is called as soon as it has
-/// ended, before the peer is told.
+/// Serves a connection until it ends by itself or `ending` resolves. Calls `left` as soon as it has ended,
+/// before the close frame is sent.
 pub(crate) async fn serve<R: FrameReceiver>(
     socket: WebSocket,
     receiver: &mut R,
@@ -63,7 +63,7 @@ pub(crate) async fn serve<R: FrameReceiver>(
     let (mut sink, mut stream) = socket.split();
     let started = Instant::now();
     let heard_ms = Arc::new(AtomicU64::new(0));
-    // What happens once in a connection's life is watched by a task beside: it would be asked at every frame.
+    // A separate task waits for rare events; otherwise, they would be polled for every frame.
     let (tell, mut told) = oneshot::channel();
     let heartbeat = watch_heartbeat(outbox.clone(), terms.heartbeat, started, heard_ms.clone());
     let watcher = AbortOnDropHandle::new(tokio::spawn(async move {
@@ -82,7 +82,7 @@ pub(crate) async fn serve<R: FrameReceiver>(
     };
     drop(watcher);
     left(receiver, &close);
-    // Whoever waits for room in the queue waits for nothing.
+    // Wakes senders that wait for space in the queue.
     queue.close();
     let goodbye = async {
         if let Some(frame) = close.frame() {
@@ -91,11 +91,11 @@ pub(crate) async fn serve<R: FrameReceiver>(
             }
             sink.send(frame).await?;
         }
-        // Reading on sends the answer to a close of the peer's.
+        // Reading on sends the answer to the peer's close frame.
         while let Some(Ok(_)) = stream.next().await {}
         Ok::<_, axum::Error>(())
     };
-    // The peer may be the reason for closing; it is not waited for.
+    // The peer may be the reason for closing, so the wait is bounded.
     let _ = tokio::time::timeout(CLOSE_TIMEOUT, goodbye).await;
     close
 }
@@ -150,14 +150,14 @@ async fn write(
         match wait_while_peer_reads(batch, &terms.written, terms.write_timeout).await {
             Some(Ok(())) => {}
             Some(Err(_)) => return CloseReason::PeerGone,
-            None => return CloseReason::with_code(TOO_SLOW, "you do not read what you are sent"),
+            None => return CloseReason::with_code(TOO_SLOW, "the peer does not read its data"),
         }
     }
     CloseReason::PeerGone
 }
 
-/// Does work that writes, however long it takes, as long as the peer takes some of it every so often. None
-/// where it took nothing for that long.
+/// Runs a write for as long as the peer accepts some data within each `timeout`. Returns `None` if it
+/// accepted none for that long.
 async fn wait_while_peer_reads<T>(
     work: impl Future<Output = T>,
     written: &BytesWritten,
@@ -185,9 +185,9 @@ async fn watch_heartbeat(
     loop {
         tokio::time::sleep(heartbeat).await;
         let silent = millis(started.elapsed()).saturating_sub(heard_ms.load(Ordering::Relaxed));
-        // The first ping goes out after one heartbeat, so two have gone unanswered after three.
+        // The first ping is sent after one heartbeat, so two are unanswered after three.
         if silent >= millis(heartbeat * 3) {
-            return CloseReason::with_code(TOO_SLOW, "two pings in a row were not answered");
+            return CloseReason::with_code(TOO_SLOW, "two consecutive pings were not answered");
         }
         outbox.ping();
     }

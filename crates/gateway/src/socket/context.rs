@@ -1,4 +1,5 @@
-//! The context that the handlers of one connection share: the gateway, the token, the agreed version, and the outbox.
+//! The context that the handlers of one connection share: the gateway, the token, the protocol version and
+//! the outbox.
 
 use std::sync::Arc;
 
@@ -12,20 +13,21 @@ use crate::outbox::{Outbox, PeerGone};
 use crate::sources::identity::IdentityClaims;
 use crate::state::AppState;
 
-/// Frames longer than this, in bytes, are parsed on a thread for blocking work, so that they delay nobody else.
+/// Size above which frames are parsed on a blocking thread, so that they do not delay other connections, in
+/// bytes.
 pub(super) const PARSE_BLOCKING_THRESHOLD: usize = 256 << 10;
 
 /// The kind of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SocketKind {
-    /// `/ws/device`: offers tools only.
+    /// `/ws/device`: the peer only offers tools.
     Device,
-    /// `/ws/chat`: a chat client; may offer tools, too.
+    /// `/ws/chat`: a chat client, which may also offer tools.
     Chat,
 }
 
 impl SocketKind {
-    /// The entry point's name in metrics.
+    /// Returns the name of the entry point in metrics.
     pub(super) fn entry_point(self) -> &'static str {
         match self {
             Self::Device => "device",
@@ -34,7 +36,7 @@ impl SocketKind {
     }
 }
 
-/// The parameters in the address of a connection.
+/// Query parameters of a connection.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SocketParams {
     pub(crate) session_id: Option<Arc<str>>,
@@ -47,22 +49,22 @@ pub(super) struct SocketContext {
     pub(super) app: Arc<AppState>,
     pub(super) token: Arc<TokenState>,
     pub(super) kind: SocketKind,
-    /// The protocol version that was agreed.
+    /// The protocol version in use.
     pub(super) version: u32,
     pub(super) outbox: Outbox,
     pub(super) params: SocketParams,
-    /// The `connect` message, once it has come.
+    /// The `connect` message, once it has arrived.
     pub(super) hello: Option<Connect>,
 }
 
 impl SocketContext {
-    /// Records `connect`, which may raise the version but never lowers it.
+    /// Stores `connect`, which may raise the version but never lowers it.
     pub(super) fn record_hello(&mut self, hello: Connect) {
         self.version = self.version.max(hello.v.unwrap_or(1).clamp(1, VERSION));
         self.hello = Some(hello);
     }
 
-    /// The identity that the peer claims.
+    /// Returns the identity that the peer claims.
     pub(super) fn claims(&self) -> IdentityClaims<'_> {
         let hello = self.hello.as_ref();
         IdentityClaims {

@@ -1,5 +1,5 @@
-//! The conversation on a chat connection: its session, its messages, and the display of its turns. The turns
-//! themselves run elsewhere and continue when the connection ends.
+//! The conversation of a chat connection: its session, its messages, and the events of its turns. Turns run
+//! elsewhere and continue when the connection ends.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,31 +24,31 @@ use crate::chat::input::{self, BadMessage};
 use crate::chat::turn_watcher::{FollowedTurn, TurnWatcher, WatcherGone, follow_turn};
 use crate::outbox::Outbox;
 
-/// The session id that clients of version 1 send if they have read null as a text.
+/// Session id that clients of version 1 send if they read null as a text.
 const NULL: &str = "null";
 
-/// The conversation on a chat connection.
+/// The conversation of a chat connection.
 #[derive(Debug, Default)]
 pub(crate) struct SocketConversation {
-    /// The session that the client wants; a new one if none.
+    /// The requested session; `None` for a new one.
     requested: Option<Arc<str>>,
-    /// The open session; none if it could not be opened.
+    /// The open session; `None` if it could not be opened.
     opened: Option<OpenedSession>,
-    /// The registration of the connection, read by its turns.
+    /// The tools of the connection, for its turns.
     own_registration: ConnectionRegistration,
-    /// The turns that the client sees: a running one, and earlier ones that may still bring a title.
+    /// The turns that are shown to the client: a running one, and earlier ones that may still get a title.
     shown_turns: Vec<ShownTurn>,
 }
 
-/// A turn that the client sees.
+/// A turn that is shown to the client.
 #[derive(Debug)]
 struct ShownTurn {
     is_running: Arc<AtomicBool>,
-    /// Held while a frame of the turn is sent; false once no more may be sent.
+    /// Locked while a frame of the turn is sent; false once no more may be sent.
     may_show: Arc<Mutex<bool>>,
 }
 
-/// Sends the events of a turn to the client.
+/// Sends events of a turn to the client.
 struct SocketTurnWatcher {
     outbox: Outbox,
     version: u32,
@@ -57,24 +57,25 @@ struct SocketTurnWatcher {
 }
 
 impl SocketConversation {
-    /// A conversation that is not opened yet. Its turns learn through `registration` what the connection has
-    /// registered.
+    /// Creates a conversation without a session. Its turns read the connection's tools through
+    /// `registration`.
     pub(super) fn new(params: &SocketParams, registration: ConnectionRegistration) -> Self {
         let requested = params.session_id.clone().filter(|id| &**id != NULL);
         Self { requested, own_registration: registration, ..Self::default() }
     }
 
-    /// The session's id.
+    /// Returns the id of the session.
     pub(super) fn session(&self) -> Option<&Arc<str>> {
         self.opened.as_ref().map(|opened| &opened.id)
     }
 
-    /// Takes the tools of the connection from its turns, because the connection is over. The turns go on.
+    /// Removes the tools of the connection from its turns, because the connection has ended. The turns
+    /// continue.
     pub(super) fn detach(&mut self) {
         self.own_registration.set(None);
     }
 
-    /// Stops showing turns. No frame of theirs is sent after this returns.
+    /// Stops sending events of turns. No frame of them is sent after this returns.
     async fn stop_showing(&mut self) {
         for shown in self.shown_turns.drain(..) {
             *shown.may_show.lock().await = false;
@@ -85,8 +86,8 @@ impl SocketConversation {
         self.shown_turns.iter().any(|shown| shown.is_running.load(Ordering::SeqCst))
     }
 
-    /// Opens the session that the client wants, or a new one, and tells the client; then shows the turn that runs in
-    /// it. If it can't be opened, the client gets an error instead.
+    /// Opens the requested session or a new one, informs the client, and shows the running turn. If the
+    /// session can't be opened, the client gets an error.
     pub(super) async fn open_session(&mut self, cx: &SocketContext) -> Result<(), CloseReason> {
         self.stop_showing().await;
         self.opened = None;
@@ -127,7 +128,7 @@ impl SocketConversation {
         Ok(())
     }
 
-    /// Changes to the session that `connect` names.
+    /// Changes to the session in `connect`.
     pub(super) async fn bind_session(
         &mut self,
         cx: &SocketContext,
@@ -187,7 +188,7 @@ impl SocketConversation {
         debug: Option<bool>,
     ) -> Result<(), CloseReason> {
         if self.opened.is_none() {
-            // The reason for which it could not be opened may be gone.
+            // The reason why it could not be opened may no longer apply.
             self.open_session(cx).await?;
         }
         let Some(OpenedSession { id, agent, .. }) = self.opened.clone() else { return Ok(()) };
@@ -206,7 +207,7 @@ impl SocketConversation {
         }
     }
 
-    /// Ends the turn that runs in the session, whoever started it.
+    /// Aborts the turn that runs in the session, regardless of who started it.
     pub(super) async fn abort_turn(&self, cx: &SocketContext) -> Result<(), CloseReason> {
         let acknowledge = |status: &str| cx.send(AbortAck { status: status.to_owned() });
         let Some(session) = self.session() else { return acknowledge("idle").await };
@@ -223,7 +224,7 @@ impl SocketConversation {
         }
     }
 
-    /// Shows a turn to its end, in a task of its own that may outlive the connection.
+    /// Shows a turn to its end, in a task that may outlive the connection.
     async fn show_turn(
         &mut self,
         cx: &SocketContext,
@@ -243,7 +244,7 @@ impl SocketConversation {
         };
         let (chat, token) = (Arc::clone(&cx.app.chat), Arc::clone(&cx.token));
         tokio::spawn(follow_turn(FollowedTurn { chat, token, session, events }, watcher));
-        // The watcher holds the other reference; a turn without one is over.
+        // The watcher holds the other reference; without it, the turn has ended.
         self.shown_turns.retain(|shown| Arc::strong_count(&shown.may_show) > 1);
         self.shown_turns.push(ShownTurn { is_running, may_show });
         Ok(())
@@ -256,8 +257,8 @@ async fn send_open_error(cx: &SocketContext, error: OpenSessionError) -> Result<
         OpenSessionError::OwnerMismatch => cx.send_error(error_code::SESSION_OWNER_MISMATCH, words).await,
         OpenSessionError::InvalidId(_) => cx.send_error(error_code::SESSION_BIND_FAILED, words).await,
         OpenSessionError::Store(error) => {
-            tracing::error!(%error, "a session could not be opened");
-            let text = "the session could not be opened; the gateway's log says why";
+            tracing::error!(%error, "cannot open a session");
+            let text = "the session could not be opened; see the gateway's log";
             cx.send_error(error_code::SESSION_BIND_FAILED, text).await
         }
         OpenSessionError::UnknownAgent(_) | OpenSessionError::AgentForbidden { .. } => {
@@ -271,7 +272,7 @@ async fn send_open_error(cx: &SocketContext, error: OpenSessionError) -> Result<
 async fn send_turn_refusal(cx: &SocketContext, refused: StartTurnError) -> Result<(), CloseReason> {
     let words = refused.to_string();
     let (code, hint) = match &refused {
-        StartTurnError::Busy => (error_code::SESSION_BUSY, Some("wait for its end, or send abort")),
+        StartTurnError::Busy => (error_code::SESSION_BUSY, Some("wait until it ends, or send abort")),
         StartTurnError::NoUserMessage => (error_code::NO_USER_MESSAGE, None),
         StartTurnError::EmptyContent => (error_code::EMPTY_CONTENT, None),
         StartTurnError::OwnerMismatch => (error_code::SESSION_OWNER_MISMATCH, None),
@@ -281,11 +282,11 @@ async fn send_turn_refusal(cx: &SocketContext, refused: StartTurnError) -> Resul
         StartTurnError::UnknownAgent(_) | StartTurnError::ShuttingDown => (error_code::AGENT_ERROR, None),
         StartTurnError::Store(StoreError::MessageTooLarge { .. }) => (error_code::LIMIT_EXCEEDED, None),
         StartTurnError::Store(StoreError::SessionFull { .. }) => {
-            (error_code::LIMIT_EXCEEDED, Some("begin another conversation"))
+            (error_code::LIMIT_EXCEEDED, Some("start another conversation"))
         }
         StartTurnError::Store(error) => {
-            tracing::error!(%error, "a message could not be kept");
-            let text = "the message could not be kept; the gateway's log says why";
+            tracing::error!(%error, "cannot store a message");
+            let text = "the message could not be stored; see the gateway's log";
             return cx.send_error(error_code::AGENT_ERROR, text).await;
         }
     };

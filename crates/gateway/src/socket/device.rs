@@ -1,4 +1,4 @@
-//! Messages of a peer that offers tools: registering them, and the progress and results of their calls.
+//! Handles messages of a peer that offers tools: registrations, and the progress and results of calls.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -20,9 +20,9 @@ use crate::sources::device_session::DeviceSession;
 use crate::sources::registration::{self, RegistrationCapacity};
 use crate::sources::remote_tool::remote_tools;
 
-/// Messages with more tools or bytes than this are compiled on a thread for blocking work.
+/// Number of tools and bytes above which a message is compiled on a blocking thread.
 const COMPILE_BLOCKING_THRESHOLD: (usize, usize) = (32, 32 << 10);
-/// Maximum length of a question that is passed on to the caller, in characters. The rest is cut off.
+/// Maximum length of a question for the caller, in characters. Longer questions are truncated.
 const MAX_QUESTION: usize = 2000;
 
 pub(super) async fn register(
@@ -79,7 +79,7 @@ pub(super) async fn register(
     cx.send(ToolsRegistered { count, registered: registered.unwrap_or_default(), rejected }).await
 }
 
-/// The names of a session's tools, with the bytes of their specs.
+/// Returns the names of a session's tools with the sizes of their specs in bytes.
 fn registered_specs(session: &DeviceSession) -> Vec<(String, usize)> {
     let tools = session.with_lease(|lease| lease.tools()).unwrap_or_default();
     let size = |tool: &Arc<dyn toolway_core::Tool>| {
@@ -88,7 +88,7 @@ fn registered_specs(session: &DeviceSession) -> Vec<(String, usize)> {
     tools.iter().map(|tool| (tool.spec().name().to_string(), size(tool))).collect()
 }
 
-/// The names of the tools of all these sessions.
+/// Returns the names of the tools of all these sessions.
 fn registered_names(sessions: impl Iterator<Item = Arc<DeviceSession>>) -> HashSet<String> {
     let tools = sessions.filter_map(|session| session.with_lease(|lease| lease.tools()));
     tools
@@ -122,7 +122,7 @@ pub(super) async fn list_registered(cx: &SocketContext, provider: &ToolProvider)
         if cx.version >= 2 {
             return RawJson::from_value(document).ok();
         }
-        // Version 1 knows three fields, and reads `parameters` as an object.
+        // Version 1 has only three fields, and `parameters` must be an object.
         let parameters = document.parameters.clone().unwrap_or_else(RawJson::empty_object);
         let description = document.description.clone().unwrap_or_default();
         let fields = serde_json::json!({ "name": document.name, "description": description });
@@ -178,7 +178,7 @@ pub(super) fn handle_waiting(provider: &ToolProvider, waiting: ToolWaiting) {
     }
 }
 
-/// The message for the caller while a person is asked: the question, then where to answer it.
+/// Creates the message for the caller while a person is asked: the question, then the place to answer it.
 fn question(prompt: Option<String>, hint: Option<String>) -> Option<String> {
     let said = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
     let mut question = match (said(prompt), said(hint)) {
@@ -209,7 +209,7 @@ async fn acknowledge(
     if status != ResultStatus::Accepted {
         cx.app.metrics.record_discarded_result(status);
         let source = provider.session().map(|session| session.source().to_string());
-        tracing::info!(?source, id, ?status, "a result that no call waits for");
+        tracing::info!(?source, id, ?status, "a result without a pending call");
         if cx.version < 2 {
             return Ok(());
         }
@@ -220,12 +220,13 @@ async fn acknowledge(
 }
 
 fn tool_error(code: Code, message: String) -> ToolError {
-    let message = if message.is_empty() { "The tool failed without saying why".to_owned() } else { message };
+    let message = if message.is_empty() { "The tool failed without a reason".to_owned() } else { message };
     ToolError::new(code, message).with_dispatched(true)
 }
 
-/// The parts of a result, its text first. The text is left out if it is empty and there is something else, or if the
-/// parts have it already: some devices send everything in `content`, and its text again in `output`.
+/// Returns the parts of a result, its text first. Omits the text if it is empty and there are other parts, or
+/// if the parts already contain it: some devices send everything in `content`, and its text again in
+/// `output`.
 fn result_parts(text: String, mut content: Vec<ContentPart>, structured: bool) -> Vec<ContentPart> {
     let says_nothing = text.is_empty() && (structured || !content.is_empty());
     let texts = || content.iter().filter_map(ContentPart::as_text);

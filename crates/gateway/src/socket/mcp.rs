@@ -1,6 +1,6 @@
-//! The entry point `/ws/mcp`: one MCP client over one WebSocket, one JSON-RPC message in each text frame. `toolway mcp`
-//! connects here on behalf of the client on its standard input and output. The MCP server handles the messages, as
-//! over HTTP; this module checks the token and reads which tools the client wants to see.
+//! The entry point `/ws/mcp`: one MCP client over one WebSocket, with one JSON-RPC message in each text
+//! frame. `toolway mcp` connects here for the client on its standard input and output. The MCP server handles
+//! the messages, as over HTTP; this module checks the token and parses the tool filters.
 
 use std::sync::Arc;
 
@@ -22,23 +22,23 @@ use super::connection::{self, FrameReceiver, SocketOptions};
 use super::upgrade::{end_code, prepare_upgrade};
 use crate::access::TokenState;
 use crate::http::AuthenticatedCaller;
-use crate::http::{ApiError, QueryParams, mcp_agent, mcp_visitor};
+use crate::http::{ApiError, QueryParams, mcp_agent, mcp_client_scope};
 use crate::outbox::{Outbox, PeerGone};
 use crate::state::{AppState, RouterState};
 
-/// The entry point's name in logs and metrics.
+/// Name of the entry point in logs and metrics.
 const ENTRY_POINT: &str = "mcp";
-/// As many times the longest message is what a frame may be: one that is too long for a message is refused in MCP's own
-/// words, and only one that is longer still ends the connection.
+/// Maximum frame size as a multiple of the maximum message size. A message that is too long gets an MCP
+/// error; only a frame that exceeds this limit ends the connection.
 const FRAME_SIZE_FACTOR: usize = 2;
-/// Frames that wait for the server. Nearly all of what a client may have waiting is in its own socket.
+/// Number of frames that wait for the server. Nearly all pending data of a client stays in its socket.
 const QUEUE: usize = 1;
-/// A small buffer, as [`super::upgrade`] has them.
+/// A small buffer, as in [`super::upgrade`].
 const READ_BUFFER: usize = 4 << 10;
-/// The subprotocol that a browser offers beside its token: it needs one of its offers accepted.
+/// Subprotocol that a browser offers in addition to its token: one of its offers must be accepted.
 const SUBPROTOCOL: &str = "mcp";
 
-/// The parameters in the address: which of the tools that the token may call are shown.
+/// Query parameters that select some of the tools that the token may call.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct McpViewQuery {
     agent: Option<String>,
@@ -57,10 +57,10 @@ impl McpViewQuery {
                     view.read_only = match value.as_str() {
                         "" | "true" | "1" => true,
                         "false" | "0" => false,
-                        _ => return Err(ApiError::malformed("read_only is true or false")),
+                        _ => return Err(ApiError::malformed("read_only must be true or false")),
                     }
                 }
-                // The token stands here, too, and is read elsewhere.
+                // The token is also a parameter, and is read elsewhere.
                 _ => {}
             }
         }
@@ -68,7 +68,7 @@ impl McpViewQuery {
     }
 }
 
-/// The route of `/ws/mcp`.
+/// Returns the route of `/ws/mcp`.
 pub(super) fn routes() -> Router<RouterState> {
     Router::new().route("/ws/mcp", get(upgrade))
 }
@@ -86,8 +86,8 @@ async fn upgrade(
     let bounds = ToolRestrictions::parse(view.read_only, &view.tool_patterns);
     let bounds = bounds.map_err(|bad| ApiError::malformed(format!("only: {bad}")))?;
     let agent = view.agent.map(|agent| mcp_agent(&app, &token, &agent)).transpose()?;
-    let visitor = mcp_visitor(&token, agent, EndpointScope::Everything, Arc::new(bounds));
-    let counted = app.mcp.http.sessions().acquire(&visitor).map_err(|full| no_room(&full))?;
+    let scope = mcp_client_scope(&token, agent, EndpointScope::Everything, Arc::new(bounds));
+    let counted = app.mcp.http.sessions().acquire(&scope).map_err(|full| no_room(&full))?;
     let message_bytes = app.settings.limits.frame_bytes;
     let (upgrade, terms) = prepare_upgrade(&mut parts, &app).await?;
     let mut response = upgrade
@@ -96,7 +96,7 @@ async fn upgrade(
         .max_message_size(message_bytes.saturating_mul(FRAME_SIZE_FACTOR))
         .max_frame_size(message_bytes.saturating_mul(FRAME_SIZE_FACTOR))
         .on_upgrade(move |socket| async move {
-            serve(app, token, visitor, terms, socket).await;
+            serve(app, token, scope, terms, socket).await;
             drop(counted);
         });
     response.headers_mut().insert(MAX_MESSAGE_BYTES_HEADER, HeaderValue::from(message_bytes));
@@ -105,13 +105,13 @@ async fn upgrade(
 
 fn no_room(full: &SessionLimitReached) -> ApiError {
     ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "too_many_mcp_sessions", full.to_string())
-        .with_hint("end some that are not used, or try again later")
+        .with_hint("close unused sessions, or retry later")
 }
 
 async fn serve(
     app: Arc<AppState>,
     token: Arc<TokenState>,
-    visitor: ClientScope,
+    scope: ClientScope,
     terms: SocketOptions,
     socket: WebSocket,
 ) {
@@ -133,7 +133,7 @@ async fn serve(
     let serving = tokio::spawn({
         let (cancel, over) = (cancel.clone(), over.clone().drop_guard());
         async move {
-            transport.serve(move || shared.handler(visitor.clone()), cancel).await;
+            transport.serve(move || shared.handler(scope.clone()), cancel).await;
             drop(over);
         }
     });
@@ -148,7 +148,7 @@ async fn serve(
     let mut client = McpFrameReceiver { to_server };
     let leave = |_: &mut McpFrameReceiver, _: &CloseReason| cancel.cancel();
     let close = connection::serve(socket, &mut client, &outbox, queue, terms, ending, leave).await;
-    // What still runs has been cancelled, and ends soon.
+    // The remaining work has been cancelled and ends soon.
     if let Err(error) = serving.await {
         tracing::error!(%error, "an MCP connection broke off");
     }

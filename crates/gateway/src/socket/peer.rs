@@ -1,5 +1,5 @@
-//! One connection to `/ws/device` or `/ws/chat`, from its first frame to its last: decodes frames, agrees the version
-//! with `connect`, and hands every message to the handler of its kind.
+//! One connection to `/ws/device` or `/ws/chat`: decodes frames, negotiates the version with `connect`, and
+//! passes each message to its handler.
 
 use std::sync::Arc;
 
@@ -47,7 +47,7 @@ impl SocketPeer {
         Self { cx, provider: ToolProvider::new(registration), chat }
     }
 
-    /// Is cancelled when another socket takes this one's session.
+    /// Returns a token that is cancelled when another socket takes over the session.
     pub(super) fn displaced(&self) -> CancellationToken {
         self.provider.displaced()
     }
@@ -76,14 +76,17 @@ impl SocketPeer {
             }
             ClientMessage::AppProviders(message) => app_providers::report(cx, provider, message).await,
             message if cx.kind == SocketKind::Device => {
-                let text = format!("{:?} belongs on /ws/chat; this is a device's connection", message.kind());
+                let text = format!(
+                    "{:?} is only allowed on /ws/chat; this is a device's connection",
+                    message.kind()
+                );
                 cx.send_error(error_code::FORBIDDEN, text).await
             }
             message => self.chat.handle(cx, provider.registration(), message).await,
         }
     }
 
-    /// `connect`: agrees the version and, if the token may offer tools, the source.
+    /// Handles `connect`: negotiates the version and, if the token may offer tools, joins the source.
     async fn connect(&mut self, connect: Connect) -> Result<(), CloseReason> {
         if let Some(field) = overlong_field(&connect) {
             let text = format!("connect.{field} is longer than {MAX_FIELD} bytes");
@@ -91,7 +94,7 @@ impl SocketPeer {
         }
         let is_first = self.cx.hello.is_none();
         if !is_first && self.provider.session().is_some() {
-            // A second `connect` changes nothing: a connection says once who it is.
+            // A second `connect` changes nothing: the identity of a connection is fixed.
             return self.cx.send(connected(&self.cx, self.provider.session())).await;
         }
         let session_id = connect.session_id.clone();
@@ -100,7 +103,8 @@ impl SocketPeer {
             self.chat.bind_session(&self.cx, session_id.as_deref()).await?;
         }
         let offers = self.cx.token.role().may_offer_tools();
-        // A chat client is a source of its own only under a name; a nameless one gets one when it registers tools.
+        // A chat client is a source of its own only if it has a name. Without one, it gets a source when it
+        // registers tools.
         let is_source = self.cx.kind == SocketKind::Device || self.cx.claims().identity().is_some();
         if offers && self.cx.version >= 2 && is_source {
             return self.provider.attach_or_resume(&self.cx).await;
@@ -108,7 +112,7 @@ impl SocketPeer {
         self.cx.send(connected(&self.cx, self.provider.session())).await
     }
 
-    /// Lets go of everything, because the connection is over.
+    /// Ends calls, questions and registrations, because the connection has ended.
     pub(super) fn disconnect(&mut self, close: &CloseReason) {
         self.chat.disconnect();
         self.provider.detach(&self.cx, close);

@@ -1,4 +1,4 @@
-//! Questions about the calls of a chat connection to its client, and the client's answers.
+//! Sends questions about the calls of a chat connection to its client, and handles the answers.
 
 use std::sync::Arc;
 
@@ -15,12 +15,12 @@ use crate::outbox::Outbox;
 /// Sends the questions of a connection's calls and turns to its client.
 #[derive(Default)]
 pub(super) struct ClientQuestions {
-    /// Made at the first call, for all of them.
+    /// Created at the first call, for all calls.
     sink: Option<QuestionSink>,
 }
 
 impl ClientQuestions {
-    /// The sink of the questions; none for a client of version 1, which has no message for them.
+    /// Returns the sink of questions; `None` for a client of version 1, which has no message for them.
     pub(super) fn sink(&mut self, cx: &SocketContext) -> Option<QuestionSink> {
         if cx.version < 2 {
             return None;
@@ -51,7 +51,7 @@ fn permission_request(question: &Question, now_ms: i64) -> PermissionRequest {
     }
 }
 
-/// Sends the open questions of a session again, for a client that comes back to it.
+/// Sends the open questions of a session again, for a client that comes back.
 pub(super) async fn resend_open_questions(cx: &SocketContext, session: &Arc<str>) -> Result<(), CloseReason> {
     if cx.version < 2 {
         return Ok(());
@@ -81,7 +81,7 @@ pub(super) async fn answer_question(cx: &SocketContext, answer: PermissionAnswer
     match cx.app.answer(&answer.id, &cx.token.principal, choice, scope).await {
         Ok(_) => Ok(()),
         Err(refused) => {
-            let text = format!("the answer to {:?} was not taken: {refused}", answer.id);
+            let text = format!("the answer to {:?} was refused: {refused}", answer.id);
             cx.send_error(error_code::INVALID_MESSAGE, text).await
         }
     }

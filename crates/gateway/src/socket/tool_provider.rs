@@ -1,5 +1,5 @@
-//! The session through which a connection offers tools: attaching to a new one, resuming an earlier one, and leaving
-//! it when the connection ends.
+//! The session through which a connection offers tools: attaches to a new one, resumes an earlier one, and
+//! detaches when the connection ends.
 
 use std::sync::Arc;
 
@@ -17,13 +17,13 @@ use crate::sources::device_session::{DeviceAttachment, DeviceSession, DeviceSess
 use crate::sources::device_source::DeviceSource;
 use crate::sources::{DeviceSources, JoinError, JoinRequest, SourceSession};
 
-/// The tool offering side of a connection.
+/// The tool provider part of a connection.
 #[derive(Debug, Default)]
 pub(super) struct ToolProvider {
     attached: Option<AttachedSession>,
-    /// Cancelled when another socket takes this one's session.
+    /// Cancelled when another socket takes over the session.
     displaced: CancellationToken,
-    /// The registration of this connection, for its turns.
+    /// The tools of this connection, for its turns.
     registration: ConnectionRegistration,
 }
 
@@ -35,40 +35,41 @@ struct AttachedSession {
 }
 
 impl ToolProvider {
-    /// A provider that tells turns through `registration` what this connection has registered.
+    /// Creates a provider whose tools are available to turns through `registration`.
     pub(super) fn new(registration: ConnectionRegistration) -> Self {
         Self { registration, ..Self::default() }
     }
 
-    /// Is cancelled when another socket takes this one's session.
+    /// Returns a token that is cancelled when another socket takes over the session.
     pub(super) fn displaced(&self) -> CancellationToken {
         self.displaced.clone()
     }
 
-    /// The session, once there is one.
+    /// Returns the session, if there is one.
     pub(super) fn session(&self) -> Option<&Arc<DeviceSession>> {
         self.attached.as_ref().map(|attached| &attached.attachment.session)
     }
 
-    /// The session with its source, once there is one.
+    /// Returns the session with its source, if there is one.
     pub(super) fn source_session(&self) -> Option<SourceSession> {
         let AttachedSession { source, attachment } = self.attached.as_ref()?;
         Some(SourceSession { source: source.clone(), session: attachment.session.clone() })
     }
 
-    /// Runs a function while this connection is attached; none if a newer connection is, or the session has ended.
+    /// Runs a function while this connection is attached; returns `None` if a newer connection is attached or
+    /// the session has ended.
     pub(super) fn while_attached<R>(&self, then: impl FnOnce() -> R) -> Option<R> {
         self.attached.as_ref()?.attachment.while_attached(then)
     }
 
-    /// The registration of this connection, once it has a session.
+    /// Returns the tools of this connection, if it has a session.
     pub(super) fn registration(&self) -> Option<CallerRegistration> {
         let AttachedSession { source, attachment } = self.attached.as_ref()?;
         let lease = attachment.session.with_lease(Lease::id)?;
         Some(CallerRegistration { source: source.slug().clone(), lease })
     }
 
-    /// The session of this connection; makes one if there is none yet.
+    /// Returns the session of this connection, and creates one if necessary.
     pub(super) async fn require_session(&mut self, cx: &SocketContext) -> Result<SourceSession, CloseReason> {
         if self.attached.is_none() {
             self.attach(cx, false).await?;
@@ -76,7 +77,7 @@ impl ToolProvider {
         self.source_session().ok_or_else(|| CloseReason::with_code(INTERNAL, "no source could be made"))
     }
 
-    /// Attaches as `connect` asks: to the session that it resumes, or to a new one.
+    /// Attaches as requested by `connect`: to the session that it resumes, or to a new one.
     pub(super) async fn attach_or_resume(&mut self, cx: &SocketContext) -> Result<(), CloseReason> {
         let token = cx.hello.as_ref().and_then(|hello| hello.resume_token.as_deref());
         let resumed = token.and_then(|token| {
@@ -110,7 +111,7 @@ impl ToolProvider {
             SocketKind::Chat => source.add_chat_session(&session),
         }
         cx.app.sources.make_resumable(&session);
-        // The peer must have `connected` before the first request that attaching lets through.
+        // The peer must get `connected` before the first request, which attaching may send.
         if greet {
             cx.send(connected(cx, Some(&session))).await?;
         }
@@ -127,7 +128,7 @@ impl ToolProvider {
         let session = found.session.clone();
         self.attach_to(cx, found).await;
         if session.has_ended() {
-            // The grace time ran out in this very moment.
+            // The grace time has ended at this very moment.
             return Err(CloseReason::with_code(GOING_AWAY, "the session to resume is gone; connect again"));
         }
         Ok(())
@@ -139,8 +140,8 @@ impl ToolProvider {
         self.attached = Some(AttachedSession { source, attachment });
     }
 
-    /// Leaves the session, because the connection is over. The session waits for its device if the device can resume
-    /// and did not say goodbye. Otherwise it ends.
+    /// Detaches from the session, because the connection has ended. The session waits for its device if the
+    /// device can resume and did not close normally. Otherwise it ends.
     pub(super) fn detach(&mut self, cx: &SocketContext, close: &CloseReason) {
         let Some(AttachedSession { source, attachment }) = self.attached.take() else { return };
         if !attachment.detach() {
@@ -158,7 +159,7 @@ impl ToolProvider {
                 () = closing.cancelled() => {}
                 _ = token.wait_until_ended() => {}
             }
-            // A newer socket may have attached meanwhile, and the session is its own then.
+            // A newer socket may have attached meanwhile and owns the session now.
             if attachment.is_unattached_since() {
                 sources.end_session(&source, &session);
             }
@@ -166,15 +167,15 @@ impl ToolProvider {
     }
 }
 
-/// The reason why a token of this role may not offer tools, for its client.
+/// Returns the reason why a token of this role may not offer tools, for its client.
 pub(super) fn offer_refusal(role: Role) -> Option<&'static str> {
     (!role.may_offer_tools())
         .then_some("a token of the role client may not offer tools; pair as a device or a companion")
 }
 
-/// `connected`, for a connection with this session, or with none.
+/// Creates `connected` for a connection with or without a session.
 pub(super) fn connected(cx: &SocketContext, session: Option<&Arc<DeviceSession>>) -> Connected {
-    // Version 1 knows none of the other fields.
+    // Version 1 has none of the other fields.
     let newer = cx.version >= 2;
     let session = session.filter(|_| newer);
     Connected {
@@ -187,7 +188,7 @@ pub(super) fn connected(cx: &SocketContext, session: Option<&Arc<DeviceSession>>
     }
 }
 
-/// Returns whether this connection claims to be the device of this source.
+/// Returns true if this connection claims to be the device of this source.
 fn can_resume(cx: &SocketContext, source: &DeviceSource) -> bool {
     let identity = cx.claims().identity();
     cx.kind == SocketKind::Device && (identity.is_none() || identity.as_ref() == source.identity())
@@ -216,7 +217,7 @@ async fn join(cx: &SocketContext) -> Result<Arc<DeviceSource>, CloseReason> {
     }
 }
 
-/// A new resume token: 128 random bits.
+/// Creates a resume token of 128 random bits.
 fn new_resume_token() -> Result<String, CloseReason> {
     match secret::random::<16>() {
         Ok(bits) => Ok(bits.iter().map(|byte| format!("{byte:02x}")).collect()),

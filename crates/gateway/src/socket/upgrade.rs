@@ -1,5 +1,5 @@
-//! The entry points `/ws/device` and `/ws/chat`: checks the token, agrees version and subprotocol, and serves the
-//! connection.
+//! The entry points `/ws/device` and `/ws/chat`: check the token, negotiate version and subprotocol, and
+//! serve the connection.
 
 use std::sync::Arc;
 
@@ -26,27 +26,27 @@ use crate::listener::BytesWritten;
 use crate::outbox::Outbox;
 use crate::state::{AppState, RouterState};
 
-/// A small buffer: the library fills all of it with zeros at every read, and each connection has its own.
-/// There may be ten thousand devices, each with little to say at a time.
+/// Returns the size of the read buffer. It is small, because the library fills all of it with zeros for every
+/// read, and each connection has its own. There may be ten thousand devices with little traffic.
 fn read_buffer(kind: SocketKind) -> usize {
     match kind {
         SocketKind::Device => 2 << 10,
         SocketKind::Chat => 4 << 10,
     }
 }
-/// Frames are gathered up to this many bytes before they are written.
+/// Number of bytes that are buffered before they are written.
 const WRITE_BUFFER: usize = 4 << 10;
 /// Maximum length of `session_id`, `name` and `persona`, in bytes.
 const MAX_FIELD: usize = 256;
 
-/// The routes of `/ws/device` and `/ws/chat`.
+/// Returns the routes of `/ws/device` and `/ws/chat`.
 pub(super) fn routes() -> Router<RouterState> {
     Router::new()
         .route("/ws/device", get(|app, request| upgrade(app, request, SocketKind::Device)))
         .route("/ws/chat", get(|app, request| upgrade(app, request, SocketKind::Chat)))
 }
 
-/// The parameters in the address. The token is read elsewhere.
+/// Query parameters. The token is read elsewhere.
 #[derive(Debug, Deserialize)]
 struct SocketQuery {
     session_id: Option<String>,
@@ -84,7 +84,7 @@ async fn upgrade(
 fn forbidden_reason(kind: SocketKind, token: &TokenState) -> Option<&'static str> {
     match kind {
         SocketKind::Device if !token.role().may_offer_tools() => Some("offer tools"),
-        SocketKind::Chat if !token.role().may_call() => Some("chat; its door is /ws/device"),
+        SocketKind::Chat if !token.role().may_call() => Some("use /ws/chat; use /ws/device"),
         _ => None,
     }
 }
@@ -101,7 +101,7 @@ async fn read_params(parts: &mut Parts, app: &Arc<AppState>) -> Result<SocketPar
     Ok(SocketParams { session_id: said(session_id).map(Arc::from), name: said(name), persona: said(persona) })
 }
 
-/// The one subprotocol to answer with, and the version that it agrees.
+/// Returns the subprotocol for the response, and the protocol version that it implies.
 fn negotiate_subprotocol(parts: &Parts) -> (Option<&'static str>, u32) {
     let offered = parts.headers.get_all(SEC_WEBSOCKET_PROTOCOL).into_iter();
     let offered: Vec<&str> = offered
@@ -118,7 +118,7 @@ fn negotiate_subprotocol(parts: &Parts) -> (Option<&'static str>, u32) {
     }
 }
 
-/// A request as the beginning of a WebSocket, and how that is kept.
+/// Checks that a request is a WebSocket handshake, and returns the upgrade.
 pub(super) async fn prepare_upgrade(
     parts: &mut Parts,
     app: &Arc<AppState>,
@@ -166,7 +166,7 @@ async fn serve(
     tracing::debug!(token = %token.id(), ?kind, ?close, "a connection ended");
 }
 
-/// The code of a closed connection, the same as that of a refused upgrade.
+/// Returns the code for a closed connection, which equals that of a refused upgrade.
 pub(super) fn end_code(why: TokenEndReason) -> &'static str {
     match why {
         TokenEndReason::Revoked => AuthRejection::Revoked.code(),

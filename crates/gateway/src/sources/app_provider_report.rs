@@ -1,5 +1,5 @@
-//! A device's report on the apps whose tools it bridges. The report is shown to the owner and decides nothing: it is
-//! the device's own description of itself.
+//! A device's report on the apps whose tools it bridges. The report is shown to the owner and has no other
+//! effect, because it is the device's own description of itself.
 
 use std::fmt::Display;
 
@@ -10,7 +10,7 @@ use toolway_wire::client_message::app_providers::{
 /// A device's report on the apps whose tools it bridges.
 #[derive(Debug)]
 pub(crate) struct AppProviderReport {
-    /// When the device sent it, in milliseconds since the Unix epoch.
+    /// Time at which the device sent it, in milliseconds since the Unix epoch.
     pub(crate) as_of_ms: i64,
     /// The apps, each with its state.
     pub(crate) providers: Vec<AppProvider>,
@@ -22,7 +22,7 @@ pub(crate) struct AppProviderReport {
 pub(crate) struct ReportTooLarge(String);
 
 impl AppProviderReport {
-    /// Takes a report, if it is within the protocol's limits.
+    /// Creates a report, if it is within the protocol's limits.
     ///
     /// # Errors
     /// [`ReportTooLarge`] with the part that exceeds its limit.
@@ -49,7 +49,7 @@ fn check_one(provider: &AppProvider, bytes: &mut usize) -> Result<(), String> {
         provider;
     let mut text = |name: &dyn Display, text: &str| {
         *bytes += text.len();
-        // Characters are counted only where there could be too many.
+        // Characters are counted only if there could be too many.
         if text.len() > MAX_TEXT && text.chars().nth(MAX_TEXT).is_some() {
             return Err(format!("{name} is longer than {MAX_TEXT} characters"));
         }

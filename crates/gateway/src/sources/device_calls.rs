@@ -1,5 +1,5 @@
-//! The calls that a device is running for us: which wait for its answer, and which ended lately, so that a
-//! second or late answer is known for what it is.
+//! The calls that run on a device: pending calls, and recently ended ones, so that the gateway recognizes a
+//! second or late answer.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -14,7 +14,7 @@ pub(crate) type DeviceReply = Result<ToolOutput, ToolError>;
 /// Maximum number of remembered ended calls per device.
 const MAX_REMEMBERED_ENDED: usize = 256;
 
-/// The table.
+/// Pending and recently ended calls of a device.
 #[derive(Debug, Default)]
 pub(crate) struct DeviceCalls {
     waiting: HashMap<CallId, PendingDeviceCall>,
@@ -28,15 +28,15 @@ pub(crate) struct PendingDeviceCall {
     pub(crate) arguments: RawJson,
     pub(crate) context: CallContext,
     pub(crate) reply: oneshot::Sender<DeviceReply>,
-    /// The number of times that its request was sent.
+    /// Number of times that the request was sent.
     pub(crate) attempt: u32,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum DeviceCallEnd {
-    /// By the device's answer.
+    /// The device answered.
     Answered,
-    /// By the deadline, or its caller.
+    /// The deadline passed, or the caller cancelled the call.
     GivenUp,
 }
 
@@ -53,14 +53,14 @@ impl DeviceCalls {
         self.waiting.get(id)
     }
 
-    /// Every waiting call, the oldest first.
+    /// Returns all pending calls, oldest first.
     pub(crate) fn in_order(&mut self) -> Vec<(CallId, &mut PendingDeviceCall)> {
         let mut calls: Vec<_> = self.waiting.iter_mut().map(|(id, call)| (*id, call)).collect();
         calls.sort_unstable_by_key(|(id, _)| *id);
         calls
     }
 
-    /// The device answered: whose answer it is, and what becomes of it.
+    /// Takes the pending call that the device answered, or returns the status of an answer without one.
     pub(crate) fn take_answered(&mut self, id: &CallId) -> Result<PendingDeviceCall, ResultStatus> {
         if let Some(call) = self.waiting.remove(id) {
             self.record_end(*id, DeviceCallEnd::Answered);
@@ -73,7 +73,7 @@ impl DeviceCalls {
         })
     }
 
-    /// The call ended without the device's answer. Says whether it was still waiting.
+    /// Ends a call without the device's answer. Returns true if it was pending.
     pub(crate) fn give_up(&mut self, id: &CallId) -> bool {
         let was_waiting = self.waiting.remove(id).is_some();
         if was_waiting {
@@ -82,7 +82,7 @@ impl DeviceCalls {
         was_waiting
     }
 
-    /// Ends them all, giving back who waits.
+    /// Ends all calls and returns the pending ones.
     pub(crate) fn drain(&mut self) -> Vec<PendingDeviceCall> {
         let waiting = std::mem::take(&mut self.waiting);
         waiting

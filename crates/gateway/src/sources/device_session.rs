@@ -1,6 +1,6 @@
-//! A device's session: its registration and its calls, which may outlive one socket. A socket attaches to the session
-//! and detaches again. With `resume`, the next socket of the same device takes the session over, with its tools and
-//! its calls in flight. Without, the session ends with its socket.
+//! A device's session: its registration and its calls, which may outlive a socket. A socket attaches to the
+//! session and detaches again. With `resume`, the next socket of the same device takes the session over, with
+//! its tools and its calls in flight. Without, the session ends with its socket.
 
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Weak};
@@ -19,26 +19,26 @@ use crate::outbox::Outbox;
 /// A registration and its calls.
 #[derive(Debug)]
 pub(crate) struct DeviceSession {
-    /// The slug of the source that it belongs to.
+    /// Slug of the session's source.
     source: Slug,
-    /// The protocol version agreed with the device.
+    /// Protocol version of the device.
     version: u32,
-    /// The token with which a later socket takes this session over, if the device can resume.
+    /// Token with which a later socket takes over this session, if the device can resume.
     resume_token: Option<String>,
     /// Maximum number of calls in flight.
     calls_limit: usize,
     calls: Mutex<DeviceCalls>,
     attached: Mutex<AttachedSocket>,
-    /// Owns the registered tools. It is dropped, and with it they leave, when the session ends.
+    /// Owns the registered tools. It is dropped when the session ends, which removes them.
     lease: Mutex<Option<Lease>>,
     last_heard_ms: AtomicI64,
     ended: AtomicBool,
 }
 
-/// The socket that is attached now, if one is.
+/// The attached socket, if there is one.
 #[derive(Debug, Default)]
 struct AttachedSocket {
-    /// Number of sockets that were attached so far, so that a late one can't undo a newer one.
+    /// Number of sockets that were attached so far, so that an old one can't detach a newer one.
     epoch: u64,
     outbox: Option<Outbox>,
     /// Cancelled when another socket attaches.
@@ -56,9 +56,9 @@ pub(crate) struct DeviceAttachment {
 /// Options of a new session.
 #[derive(Debug)]
 pub(crate) struct DeviceSessionOptions {
-    /// The protocol version agreed with the device.
+    /// Protocol version of the device.
     pub(crate) version: u32,
-    /// The token with which a later socket may take the session over.
+    /// Token with which a later socket may take over the session.
     pub(crate) resume_token: Option<String>,
     /// Maximum number of calls in flight.
     pub(crate) calls_limit: usize,
@@ -79,7 +79,7 @@ impl DeviceSession {
         })
     }
 
-    /// The slug of the source that it belongs to.
+    /// Returns the slug of the session's source.
     pub(crate) fn source(&self) -> &Slug {
         &self.source
     }
@@ -100,7 +100,7 @@ impl DeviceSession {
         self.ended.load(Ordering::Acquire)
     }
 
-    /// When the present socket was attached, in milliseconds since the Unix epoch.
+    /// Returns the time at which the current socket was attached, in milliseconds since the Unix epoch.
     pub(crate) fn attached_since_ms(&self) -> i64 {
         self.attached.lock().attached_since_ms
     }
@@ -117,12 +117,12 @@ impl DeviceSession {
         self.last_heard_ms.store(now_ms, Ordering::Relaxed);
     }
 
-    /// Runs a function with the lease that owns the registered tools; none once the session has ended.
+    /// Runs a function with the lease that owns the registered tools; `None` if the session has ended.
     pub(crate) fn with_lease<R>(&self, then: impl FnOnce(&Lease) -> R) -> Option<R> {
         self.lease.lock().as_ref().map(then)
     }
 
-    /// Attaches a socket. The one that was attached is displaced; requests without an answer are sent again.
+    /// Attaches a socket. The previous socket is displaced; requests without an answer are sent again.
     pub(crate) async fn attach(
         self: &Arc<Self>,
         outbox: Outbox,
@@ -130,7 +130,7 @@ impl DeviceSession {
         now_ms: i64,
     ) -> DeviceAttachment {
         let (attachment, again) = {
-            // Calls first, then the socket: the order in which `begin` takes them.
+            // Calls first, then the socket: the same order as in `begin_call`.
             let mut calls = self.calls.lock();
             let mut attached = self.attached.lock();
             attached.displaced.cancel();
@@ -152,7 +152,7 @@ impl DeviceSession {
         attachment
     }
 
-    /// Writes a call's request, counting one more attempt.
+    /// Creates a call's request and counts the attempt.
     fn write_request(&self, id: CallId, call: &mut PendingDeviceCall) -> String {
         call.attempt += 1;
         call.context.mark_dispatched();
@@ -162,8 +162,8 @@ impl DeviceSession {
         ToolCallRequest::write(id, call.tool.as_str(), &call.arguments, deadline_ms, attempt)
     }
 
-    /// Asks the device to run a tool. The answer comes through the receiver; its sender is dropped if the session
-    /// ends first.
+    /// Sends a request to run a tool to the device. The answer comes through the receiver; its sender is
+    /// dropped if the session ends first.
     ///
     /// # Errors
     /// `overloaded` if too many calls are in flight, `device_disconnected` if the session has ended.
@@ -197,27 +197,28 @@ impl DeviceSession {
         };
         let in_flight = InFlightDeviceCall { session: self.clone(), context: context.clone(), receiver };
         if let Some((outbox, frame)) = send {
-            // A socket that is going is noticed by its own task: it detaches, and ends or resumes the calls.
+            // The socket's own task notices that the socket is gone: it detaches, and ends or resumes the
+            // calls.
             let _ = outbox.send(frame).await;
         }
         Ok(in_flight)
     }
 
     fn overloaded_error(&self) -> ToolError {
-        let message = format!("{} has {} calls in flight already", self.source, self.calls_limit);
+        let message = format!("{} already has {} calls in flight", self.source, self.calls_limit);
         ToolError::new(Code::Overloaded, message).with_hint(
             "Wait for some of them to end; the limit is the setting limits.calls_in_flight_per_device",
         )
     }
 
-    /// The device answered a call.
+    /// Handles the device's answer to a call.
     pub(crate) fn answer(&self, id: &str, reply: impl FnOnce() -> DeviceReply) -> ResultStatus {
         let Ok(id) = id.parse::<CallId>() else { return ResultStatus::Unknown };
         let call = match self.calls.lock().take_answered(&id) {
             Ok(call) => call,
             Err(status) => return status,
         };
-        // Where the call is just being ended from outside, that came first.
+        // If the call is being ended from outside, that came first.
         if call.context.mark_answered() && call.reply.send(reply()).is_ok() {
             ResultStatus::Accepted
         } else {
@@ -225,14 +226,14 @@ impl DeviceSession {
         }
     }
 
-    /// The device reported progress; unknown calls are ignored.
+    /// Handles a progress report of the device; ignores unknown calls.
     pub(crate) fn report_progress(&self, id: &str, progress: ProgressReport) {
         if let Some(context) = self.context(id) {
             context.report_progress(progress);
         }
     }
 
-    /// The device asks a person, and this message says what. Unknown calls are ignored.
+    /// Handles the message that the device asks a person. Ignores unknown calls.
     pub(crate) fn report_waiting(&self, id: &str, words: impl FnOnce() -> Option<String>) {
         if let Some(context) = self.context(id) {
             context.pause_for_person();
@@ -247,7 +248,7 @@ impl DeviceSession {
         self.calls.lock().get(&id).map(|call| call.context.clone())
     }
 
-    /// Ends the session: its tools leave, its calls end as `device_disconnected`.
+    /// Ends the session: removes its tools and ends its calls as `device_disconnected`.
     pub(crate) fn end(&self) {
         let waiting = {
             let mut calls = self.calls.lock();
@@ -260,7 +261,7 @@ impl DeviceSession {
         drop(attached);
         for call in waiting {
             if call.context.mark_answered() {
-                // Where its task is gone, nobody waits.
+                // The task may be gone; then nobody waits.
                 let _ = call.reply.send(Err(disconnected_error(call.attempt > 0)));
             }
         }
@@ -270,7 +271,7 @@ impl DeviceSession {
 }
 
 impl DeviceAttachment {
-    /// Detaches the socket. Returns whether it was still the attached one.
+    /// Detaches the socket. Returns true if it was still attached.
     pub(crate) fn detach(&self) -> bool {
         let mut attached = self.session.attached.lock();
         let mine = attached.epoch == self.epoch;
@@ -280,20 +281,21 @@ impl DeviceAttachment {
         mine
     }
 
-    /// Runs a function while no other socket can attach and the session can't end; none if one has, or it has.
+    /// Runs a function while no other socket can attach and the session can't end; `None` if either has
+    /// happened.
     pub(crate) fn while_attached<R>(&self, then: impl FnOnce() -> R) -> Option<R> {
         let attached = self.session.attached.lock();
         (attached.epoch == self.epoch && attached.outbox.is_some()).then(then)
     }
 
-    /// Returns whether no other socket has attached since this one was detached.
+    /// Returns true if no other socket has attached since this one was detached.
     pub(crate) fn is_unattached_since(&self) -> bool {
         let attached = self.session.attached.lock();
         attached.epoch == self.epoch && attached.outbox.is_none()
     }
 }
 
-/// A call that a device is running. Dropped before its answer came, it tells the device to stop.
+/// A call that runs on a device. If dropped before the answer, it cancels the call on the device.
 pub(crate) struct InFlightDeviceCall {
     session: Arc<DeviceSession>,
     context: CallContext,
@@ -301,7 +303,7 @@ pub(crate) struct InFlightDeviceCall {
 }
 
 impl InFlightDeviceCall {
-    /// The device's answer.
+    /// Waits for the device's answer.
     pub(crate) async fn wait_for_answer(mut self) -> DeviceReply {
         match (&mut self.receiver).await {
             Ok(reply) => reply,
@@ -323,24 +325,24 @@ impl Drop for InFlightDeviceCall {
         if !outbox.try_send(frame.clone())
             && let Ok(runtime) = tokio::runtime::Handle::try_current()
         {
-            // Bounded like the calls are: each sends one.
+            // Bounded by the number of calls: each sends one frame.
             runtime.spawn(async move { outbox.send(frame).await });
         }
     }
 }
 
-/// The error of a call whose device disconnected.
+/// Creates the error of a call whose device disconnected.
 pub(super) fn disconnected_error(dispatched: bool) -> ToolError {
     let error =
         ToolError::new(Code::DeviceDisconnected, "The device disconnected").with_dispatched(dispatched);
     if dispatched {
-        error.with_hint("It may have run there; look before you call again")
+        error.with_hint("The tool may have run; check before you call it again")
     } else {
-        error.with_hint("It had not been sent to the device")
+        error.with_hint("The call had not been sent to the device")
     }
 }
 
-/// A session that may have been dropped.
+/// A weak reference to a session.
 pub(crate) type WeakDeviceSession = Weak<DeviceSession>;
 
 #[cfg(test)]

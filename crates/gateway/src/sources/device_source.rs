@@ -1,4 +1,4 @@
-//! One source of tools: a device as the owner knows it, connected or not.
+//! One source of tools: a device that the owner knows, connected or not.
 
 use std::sync::Arc;
 
@@ -9,43 +9,44 @@ use super::app_provider_report::AppProviderReport;
 use super::device_session::{DeviceSession, WeakDeviceSession};
 use super::identity::DeviceIdentity;
 
-/// A source. Its slug never changes and is never another's.
+/// A source. Its slug never changes and is never reused.
 #[derive(Debug)]
 pub(crate) struct DeviceSource {
     slug: Slug,
-    /// The token that made it; no other can join it.
+    /// The token that created it; no other token can join it.
     token: PrincipalId,
-    /// The identity by which later connections join it; none if it is of one connection only and not stored.
+    /// Identity by which later connections join it; `None` if it belongs to a single connection and is not
+    /// stored.
     identity: Option<DeviceIdentity>,
     state: Mutex<DeviceSourceState>,
     sessions: Mutex<SourceSessions>,
-    /// Its last report on the apps whose tools it bridges.
+    /// Last report on the apps whose tools it bridges.
     app_providers: Mutex<Option<Arc<AppProviderReport>>>,
-    /// Held while one of its connections registers, so that all of them together keep to what it may have.
+    /// Locked while one of its connections registers, so that their tools together stay within the limit.
     pub(crate) registration_lock: tokio::sync::Mutex<()>,
 }
 
-/// Its registrations.
+/// The sessions of a source.
 #[derive(Debug, Default)]
 struct SourceSessions {
-    /// The one session of its `/ws/device` sockets.
+    /// The session of its `/ws/device` sockets.
     device: Option<Arc<DeviceSession>>,
-    /// The sessions of its sockets on `/ws/chat`.
+    /// The sessions of its `/ws/chat` sockets.
     chat: Vec<WeakDeviceSession>,
 }
 
-/// The changing fields of a source.
+/// The mutable fields of a source.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct DeviceSourceState {
-    /// The name for people: the device's own at first, then what the owner makes it.
+    /// Display name: the device's own at first, or the owner's choice.
     pub(crate) label: String,
     /// Operating system and version.
     pub(crate) platform: Option<String>,
-    /// The device program's version.
+    /// Version of the device program.
     pub(crate) app_version: Option<String>,
-    /// When it first appeared, in milliseconds since the Unix epoch.
+    /// Time of the first connection, in milliseconds since the Unix epoch.
     pub(crate) created_ms: i64,
-    /// When it was last here.
+    /// Time at which it was last connected.
     pub(crate) last_seen_ms: i64,
 }
 
@@ -53,7 +54,7 @@ pub(crate) struct DeviceSourceState {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DevicePresence {
     Online,
-    /// Gone a moment ago; its tools and calls wait for it.
+    /// Recently disconnected; its tools and calls wait for it.
     Reconnecting,
     Offline,
 }
@@ -98,7 +99,7 @@ impl DeviceSource {
         self.identity.as_ref()
     }
 
-    /// A copy of what changes.
+    /// Returns a copy of the mutable fields.
     pub(crate) fn state(&self) -> DeviceSourceState {
         self.state.lock().clone()
     }
@@ -107,19 +108,19 @@ impl DeviceSource {
         change(&mut self.state.lock());
     }
 
-    /// Its last report on its apps, if there is one.
+    /// Returns the last report on its apps.
     pub(crate) fn app_providers(&self) -> Option<Arc<AppProviderReport>> {
         self.app_providers.lock().clone()
     }
 
-    /// The whole list, in the place of the one before.
+    /// Replaces the report on its apps.
     pub(crate) fn set_app_providers(&self, report: Arc<AppProviderReport>) {
         let before = self.app_providers.lock().replace(report);
-        // Where it is a long one, without holding the lock.
+        // A long list is dropped without holding the lock.
         drop(before);
     }
 
-    /// All its sessions that have not ended.
+    /// Returns all sessions that have not ended.
     pub(crate) fn sessions(&self) -> Vec<Arc<DeviceSession>> {
         let sessions = self.sessions.lock();
         let chat = sessions.chat.iter().filter_map(WeakDeviceSession::upgrade);
@@ -137,13 +138,13 @@ impl DeviceSource {
         }
     }
 
-    /// Puts a new session in the place of the old `/ws/device` one, which is given back to be ended.
+    /// Replaces the `/ws/device` session, and returns the old one, which the caller must end.
     #[must_use]
     pub(crate) fn replace_device_session(&self, session: Arc<DeviceSession>) -> Option<Arc<DeviceSession>> {
         self.sessions.lock().device.replace(session)
     }
 
-    /// Takes the `/ws/device` session away, if it is still this one.
+    /// Removes the `/ws/device` session, if it is still this one.
     pub(crate) fn remove_device_session(&self, session: &Arc<DeviceSession>) {
         let mut sessions = self.sessions.lock();
         if sessions.device.as_ref().is_some_and(|current| Arc::ptr_eq(current, session)) {
@@ -151,7 +152,7 @@ impl DeviceSource {
         }
     }
 
-    /// Adds the session of a chat's socket.
+    /// Adds the session of a `/ws/chat` socket.
     pub(crate) fn add_chat_session(&self, session: &Arc<DeviceSession>) {
         let mut sessions = self.sessions.lock();
         sessions.chat.retain(|session| session.strong_count() > 0);

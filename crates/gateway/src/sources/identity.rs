@@ -1,6 +1,5 @@
-//! What joins a connection to a source that was there before ("Who a connection is" in the protocol
-//! document). It only means something together with the token: another token's equal identity is another
-//! source.
+//! The identity by which a connection joins an existing source ("Who a connection is" in the protocol
+//! document). It is valid only within the token: an equal identity of another token is another source.
 
 use std::fmt;
 
@@ -8,7 +7,7 @@ use std::fmt;
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct DeviceIdentity(String);
 
-/// The claims of a connection and its token about its identity.
+/// A connection's and its token's claims about the identity.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct IdentityClaims<'a> {
     /// `connect.device_id`.
@@ -24,15 +23,15 @@ pub(crate) struct IdentityClaims<'a> {
 }
 
 impl<'a> IdentityClaims<'a> {
-    /// The identity, by the first claim that says anything: `device_id`, what the token was paired for,
-    /// `device_name`, `name`. None where the connection stands for itself alone.
+    /// Returns the identity from the first claim with a value: `device_id`, the pairing of the token,
+    /// `device_name`, `name`. `None` if the connection is a source of its own.
     pub(crate) fn identity(&self) -> Option<DeviceIdentity> {
         let id = non_empty(self.device_id).or(non_empty(self.paired_id)).map(|id| format!("id:{id}"));
         let name = non_empty(self.paired_name).or(non_empty(self.device_name)).or(non_empty(self.name));
         id.or(name.map(|name| format!("name:{name}"))).map(DeviceIdentity)
     }
 
-    /// The name for people.
+    /// Returns the display name.
     pub(crate) fn label(&self) -> Option<&'a str> {
         non_empty(self.device_name).or(non_empty(self.name)).or(non_empty(self.paired_name))
     }
@@ -43,12 +42,12 @@ fn non_empty(claim: Option<&str>) -> Option<&str> {
 }
 
 impl DeviceIdentity {
-    /// As it was stored.
+    /// Creates an identity from its stored form.
     pub(crate) fn from_stored(text: &str) -> Self {
         Self(text.to_owned())
     }
 
-    /// As it is stored.
+    /// Returns the stored form.
     pub(crate) fn as_str(&self) -> &str {
         &self.0
     }

@@ -17,9 +17,9 @@ pub(super) struct SourceIndex {
     pub(super) per_token: HashMap<PrincipalId, usize>,
     /// Slugs of sources that were removed.
     pub(super) retired: HashSet<Slug>,
-    /// Slugs of MCP servers, which no device is given.
+    /// Slugs of MCP servers. No device gets them.
     pub(super) reserved: HashSet<Slug>,
-    /// Sessions by the token that resumes them.
+    /// Sessions by their resume tokens.
     pub(super) resumable: HashMap<String, WeakDeviceSession>,
 }
 
@@ -49,7 +49,7 @@ impl SourceIndex {
         }
     }
 
-    /// The first of `name`, `name-2`, `name-3`, … that no source has or had and that is not reserved.
+    /// Returns the first of `name`, `name-2`, `name-3`, … that is not reserved and that no source has or had.
     pub(super) fn free_slug(&self, label: &str) -> Slug {
         let plain = Slug::from_label(label);
         let taken = |slug: &Slug| {

@@ -1,5 +1,5 @@
-//! Validates the specs of a registration (docs/protocol.md, "Registering tools"): invalid specs are rejected by
-//! name with a reason, the good ones stand.
+//! Validates the specs of a registration (docs/protocol.md, "Registering tools"). Invalid specs are rejected
+//! by name with a reason; valid ones are registered.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -10,21 +10,21 @@ use toolway_wire::gateway_message::Rejected;
 
 use crate::rules::RegistrationAllowance;
 
-/// The tools that a connection may still register.
+/// Remaining capacity of a connection for tools.
 #[derive(Debug)]
 pub(crate) struct RegistrationCapacity {
     /// Number of further tools.
     pub(crate) tools: usize,
-    /// Number of further bytes of specs.
+    /// Size of further specs, in bytes.
     pub(crate) bytes: usize,
-    /// The names that the connection holds already and keeps: registering one of those anew takes no more room
-    /// for tools.
+    /// Names of the connection's registered tools. Registering them again needs no capacity for tools.
     pub(crate) own_names: HashSet<String>,
-    /// The names that other connections of its source hold, where the owner says how many the source may have.
+    /// Names of tools of other connections of the source, if the owner limits the number of the source's
+    /// tools.
     pub(crate) other_names: HashSet<String>,
 }
 
-/// The checked specs of one message.
+/// The validated specs of one message.
 #[derive(Debug, Default)]
 pub(crate) struct CheckedSpecs {
     pub(crate) accepted: Vec<Arc<ToolSpec>>,
@@ -34,7 +34,7 @@ pub(crate) struct CheckedSpecs {
 /// Maximum number of rejections in a response.
 const MAX_REJECTED: usize = 4096;
 
-/// Compiles specs. `allowed` says what the owner lets the source register.
+/// Compiles specs. `allowed` has the owner's limits for the source.
 pub(crate) fn check_specs(
     specs: &SpecCache,
     tools: &[RawJson],
@@ -53,20 +53,23 @@ pub(crate) fn check_specs(
                 return Err(refusal);
             }
             if !seen.insert(spec.name().clone()) {
-                return Err("the message has a tool of this name already".to_owned());
+                return Err("the message already has a tool of this name".to_owned());
             }
             let bytes = raw.get().len();
             if bytes > bytes_left {
-                return Err(format!("the specs of a connection may take {} bytes in all", room.bytes));
+                return Err(format!(
+                    "the specs of a connection may have at most {} bytes in total",
+                    room.bytes
+                ));
             }
             let is_new = !room.own_names.contains(name);
             if is_new && tools_left == 0 {
                 let most = room.tools + room.own_names.len();
-                return Err(format!("no more than {most} tools may be registered here"));
+                return Err(format!("a connection may register at most {most} tools"));
             }
             let is_new_to_source = is_new && !room.other_names.contains(name);
             if is_new_to_source && source_left == 0 {
-                return Err(format!("the owner lets this source register {most} tools and no more"));
+                return Err(format!("the owner allows this source to register at most {most} tools"));
             }
             bytes_left -= bytes;
             tools_left -= usize::from(is_new);
@@ -90,7 +93,7 @@ fn compile(specs: &SpecCache, raw: &RawJson) -> Result<Arc<ToolSpec>, String> {
     specs.compile(document).map_err(|bad| bad.to_string())
 }
 
-/// The name of a spec that was refused, as it was given, so that its device knows which one is meant.
+/// Returns the name of a rejected spec as it was received, so that its device recognizes it.
 fn name_of(raw: &RawJson) -> String {
     #[derive(serde::Deserialize)]
     struct NamedSpec {

@@ -30,7 +30,7 @@ impl Tool for RemoteTool {
     async fn execute(&self, arguments: Arguments, cx: &CallContext) -> Result<ToolOutput, ToolError> {
         let session = self.session.upgrade().ok_or_else(|| disconnected_error(false))?;
         let call = session.begin_call(&self.spec, arguments.raw().clone(), cx).await?;
-        // The call holds what it needs; a session that is over must not live on with it.
+        // The call has what it needs; it must not keep an ended session alive.
         drop(session);
         call.wait_for_answer().await
     }

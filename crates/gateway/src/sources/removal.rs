@@ -9,10 +9,10 @@ use super::DeviceSources;
 use super::device_source::DeviceSource;
 use crate::access::{AccessError, AccessTokens, LOCAL_DEVICE_ID};
 
-/// A device that could not be removed.
+/// Error when removing a device.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum DeviceRemovalError {
-    /// Its token could not be revoked.
+    /// The token could not be revoked.
     #[error(transparent)]
     Token(#[from] AccessError),
     /// The database failed.
@@ -20,8 +20,8 @@ pub(crate) enum DeviceRemovalError {
     Store(#[from] StoreError),
 }
 
-/// Removes a device. Its connections are closed and its tools leave. A token that was for this device alone is revoked
-/// first, so that the device can't come back.
+/// Removes a device: closes its connections and removes its tools. First revokes the token if only this
+/// device uses it, so that the device can't come back.
 pub(crate) async fn remove_device(
     sources: &DeviceSources,
     tokens: &AccessTokens,
@@ -29,8 +29,8 @@ pub(crate) async fn remove_device(
 ) -> Result<(), DeviceRemovalError> {
     let token = source.token().to_string();
     let role = tokens.by_id(&token).map(|token| token.role());
-    // The gateway's own computer comes back with the gateway. A client's or the owner's token is good for more than
-    // this device.
+    // The gateway's own computer comes back with the gateway. Tokens of clients and of the owner have other
+    // uses than this device.
     let is_for_device_only = token != LOCAL_DEVICE_ID
         && sources.count_of(source.token()) == 1
         && matches!(role, Some(Role::Device | Role::Companion));

@@ -1,4 +1,4 @@
-//! The comparison of known sources with the database, after the database was replaced.
+//! Compares known sources with the database after it was replaced.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,17 +11,17 @@ use super::identity::DeviceIdentity;
 /// The sources in the database.
 pub(super) struct StoredSources<'r> {
     by_slug: HashMap<&'r Slug, &'r SourceRecord>,
-    /// Of those that were not removed: the token, the identity.
+    /// Token and identity of the sources that were not removed.
     identities: HashSet<(&'r str, &'r str)>,
 }
 
-/// The difference between a known source and the database.
+/// Status of a known source in the database.
 pub(super) enum StoredSourceStatus {
-    /// The same.
+    /// The source is unchanged.
     Unchanged,
-    /// Nothing.
+    /// The source is not in the database.
     Missing,
-    /// That its name is that of one that was removed, or another's; or that its device is another source.
+    /// The slug is that of a removed source or of another one, or the device is another source.
     Contradicted,
 }
 

@@ -1,9 +1,9 @@
-//! The gateway's own certificate: made once, kept in the data folder, and known to devices by its key.
+//! The gateway's own certificate. It is created once, stored in the data folder, and identified by its key.
 //!
-//! It is valid from 2020 to the end of 2049. Whoever pins its key never looks at the dates, and whoever
-//! installs it by hand gains nothing from its ending: it is taken out of use by removing it. Fixed dates
-//! also mean that a computer whose clock was wrong at the first start has made no certificate that is
-//! useless ever after, and 2049 is the last year that every parser of certificates reads alike.
+//! It is valid from 2020 to the end of 2049. Devices that pin the key ignore the dates, and a person who
+//! installs the certificate gains nothing from an expiry: removing it takes it out of use. With fixed dates,
+//! a wrong clock at the first start does not create a useless certificate. 2049 is the last year that every
+//! certificate parser reads in the same way.
 
 use std::fs;
 use std::io;
@@ -18,8 +18,8 @@ use super::{TlsError, TlsIdentity, pem};
 use crate::files;
 use crate::net::address::UriHost;
 
-/// Reads certificate and key from the folder; makes what is missing. A certificate that is made anew for a
-/// kept key leaves its pin as it was. Blocks.
+/// Loads certificate and key from the folder, and creates missing ones. A new certificate for an existing key
+/// has the same pin. Blocks.
 pub(super) fn load_or_make(folder: &Path, names: Vec<String>) -> Result<TlsIdentity, TlsError> {
     let (cert_path, key_path) = (folder.join("cert.pem"), folder.join("key.pem"));
     files::make_private_folder(folder).map_err(TlsError::file(folder))?;
@@ -39,7 +39,7 @@ pub(super) fn load_or_make(folder: &Path, names: Vec<String>) -> Result<TlsIdent
         Some(cert) => cert,
         None => {
             let made = make(&key_path, &key, names)?;
-            tracing::info!(cert = %cert_path.display(), "made a certificate");
+            tracing::info!(cert = %cert_path.display(), "created a certificate");
             write(&cert_path, &made)?
         }
     };
@@ -49,7 +49,7 @@ pub(super) fn load_or_make(folder: &Path, names: Vec<String>) -> Result<TlsIdent
 
 fn make(key_path: &Path, key: &str, names: Vec<String>) -> Result<String, TlsError> {
     let pair = KeyPair::from_pem(key)
-        .map_err(|error| TlsError::content(key_path, format!("has no key that can be used ({error})")))?;
+        .map_err(|error| TlsError::content(key_path, format!("has no usable key ({error})")))?;
     let mut usable: Vec<String> = Vec::new();
     for name in ["localhost", "127.0.0.1", "::1"].into_iter().map(String::from).chain(names) {
         let is_name = UriHost::parse(&name).is_some() || name.parse::<std::net::IpAddr>().is_ok();

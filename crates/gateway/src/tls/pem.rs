@@ -1,4 +1,4 @@
-//! Certificates and keys out of PEM files.
+//! Parses certificates and keys in PEM files.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,13 +12,14 @@ use toolway_wire::pairing::KeyPin;
 
 use super::{TlsError, TlsIdentity};
 
-/// A certificate chain and its key, each with the path it was read from.
+/// Parses a certificate chain and its key. Each comes with its path for error messages.
 pub(super) fn load_identity(cert: (&Path, &[u8]), key: (&Path, &[u8])) -> Result<TlsIdentity, TlsError> {
-    let chain: Vec<CertificateDer<'static>> = CertificateDer::pem_slice_iter(cert.1)
-        .collect::<Result<_, _>>()
-        .map_err(|error| TlsError::content(cert.0, format!("not a PEM file of certificates ({error})")))?;
+    let chain: Vec<CertificateDer<'static>> =
+        CertificateDer::pem_slice_iter(cert.1).collect::<Result<_, _>>().map_err(|error| {
+            TlsError::content(cert.0, format!("is not a PEM file with certificates ({error})"))
+        })?;
     if chain.is_empty() {
-        return Err(TlsError::content(cert.0, "has no certificate in it"));
+        return Err(TlsError::content(cert.0, "has no certificate"));
     }
     let secret = PrivateKeyDer::from_pem_slice(key.1)
         .map_err(|error| TlsError::content(key.0, format!("has no private key in PEM form ({error})")))?;

@@ -16,7 +16,7 @@ fn served(tls: &ListenerTls) -> Vec<u8> {
     tls.current.0.load().certified.cert[0].to_vec()
 }
 
-/// Writes a new certificate of the owner's; the files' content is different each time.
+/// Writes a new certificate of the owner. The content is different each time.
 fn put_owners(dir: &Path) -> TlsSettings {
     let pair = KeyPair::generate().unwrap();
     let cert =
@@ -32,7 +32,7 @@ fn put_owners(dir: &Path) -> TlsSettings {
 }
 
 #[tokio::test]
-async fn its_own_certificate_is_kept_with_its_pin() {
+async fn the_own_certificate_keeps_its_pin() {
     let dir = tempfile::tempdir().unwrap();
     let first = own(dir.path()).await.unwrap();
     let second = own(dir.path()).await.unwrap();
@@ -43,7 +43,7 @@ async fn its_own_certificate_is_kept_with_its_pin() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn only_the_owner_may_read_it() {
+async fn only_the_owner_can_read_the_key() {
     use std::os::unix::fs::PermissionsExt;
     let dir = tempfile::tempdir().unwrap();
     own(dir.path()).await.unwrap();
@@ -57,7 +57,7 @@ async fn only_the_owner_may_read_it() {
 }
 
 #[tokio::test]
-async fn a_lost_certificate_is_made_anew_for_the_same_key() {
+async fn a_missing_certificate_is_created_for_the_existing_key() {
     let dir = tempfile::tempdir().unwrap();
     let before = own(dir.path()).await.unwrap();
     fs::remove_file(dir.path().join("tls/cert.pem")).unwrap();
@@ -66,7 +66,7 @@ async fn a_lost_certificate_is_made_anew_for_the_same_key() {
 }
 
 #[tokio::test]
-async fn a_key_that_devices_know_is_never_replaced_in_silence() {
+async fn a_pinned_key_is_never_replaced_silently() {
     let dir = tempfile::tempdir().unwrap();
     own(dir.path()).await.unwrap();
     let key = dir.path().join("tls/key.pem");
@@ -85,7 +85,7 @@ async fn a_key_that_devices_know_is_never_replaced_in_silence() {
 }
 
 #[tokio::test]
-async fn the_owners_certificate_is_reloaded_and_a_bad_one_is_not() {
+async fn a_valid_certificate_is_reloaded_and_an_invalid_one_is_not() {
     let dir = tempfile::tempdir().unwrap();
     let settings = put_owners(dir.path());
     let tls = ListenerTls::open(&settings, dir.path(), names()).await.unwrap();
@@ -94,7 +94,7 @@ async fn the_owners_certificate_is_reloaded_and_a_bad_one_is_not() {
     let first = served(&tls);
     assert!(!tls.reload().await.unwrap(), "nothing changed");
 
-    // The new certificate is there, its key not yet.
+    // The new certificate exists, but not its key yet.
     let key = fs::read_to_string(settings.key.as_ref().unwrap()).unwrap();
     put_owners(dir.path());
     let new_key = fs::read_to_string(settings.key.as_ref().unwrap()).unwrap();
@@ -116,7 +116,7 @@ async fn the_owners_certificate_is_reloaded_and_a_bad_one_is_not() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_change_is_noticed_without_being_told() {
+async fn changed_files_are_reloaded_automatically() {
     let dir = tempfile::tempdir().unwrap();
     let settings = put_owners(dir.path());
     let tls = Arc::new(ListenerTls::open(&settings, dir.path(), names()).await.unwrap());
@@ -132,7 +132,7 @@ async fn a_change_is_noticed_without_being_told() {
 }
 
 #[tokio::test]
-async fn files_that_are_no_certificates_are_named() {
+async fn invalid_files_are_named() {
     let dir = tempfile::tempdir().unwrap();
     let settings = put_owners(dir.path());
     fs::write(settings.cert.as_ref().unwrap(), "").unwrap();

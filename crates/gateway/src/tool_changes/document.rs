@@ -1,16 +1,16 @@
-//! A spec in one form, whatever order and spacing its source wrote it in: what is compared and what is shown.
+//! The canonical form of a spec, independent of field order and spacing, for comparisons and display.
 
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 use toolway_core::ToolSpec;
 use toolway_store::SpecFingerprint;
 
-/// SHA-256 of a spec.
+/// Returns the SHA-256 of a spec.
 pub(super) fn fingerprint(spec: &ToolSpec) -> SpecFingerprint {
     Sha256::digest(sorted(spec).to_string().as_bytes()).into()
 }
 
-/// A spec as a person reads it.
+/// Formats a spec for people.
 pub(super) fn pretty(spec: &ToolSpec) -> String {
     let sorted = sorted(spec);
     format!("{sorted:#}\n")
@@ -21,7 +21,7 @@ fn sorted(spec: &ToolSpec) -> Value {
     sort(document)
 }
 
-/// The fields of every object by name.
+/// Sorts the fields of every object by name.
 fn sort(value: Value) -> Value {
     match value {
         Value::Object(fields) => {

@@ -39,7 +39,7 @@ fn holding() -> Policy {
     Policy::compile(&policy, &Default::default(), &Default::default()).unwrap()
 }
 
-/// One that holds changed tools back, so that registering waits until they are compared.
+/// Creates a tracker that holds changed tools back, so that registering waits for the comparison.
 async fn bench() -> ToolChangesHarness {
     let dir = tempfile::tempdir().unwrap();
     let clock = ManualClock::new(1000);
@@ -68,14 +68,14 @@ impl ToolChangesHarness {
 }
 
 #[test]
-fn a_spec_has_one_form_whatever_the_order_of_its_fields() {
+fn the_canonical_form_is_independent_of_field_order() {
     let one = spec(r#"{"name":"a","parameters":{"type":"object","properties":{"x":{"enum":[1,2]},"y":{}}}}"#);
     let same = spec(
         r#"{"parameters": {"properties": {"y": {}, "x": {"enum": [1, 2]}}, "type": "object"}, "name": "a"}"#,
     );
     assert_eq!(document::fingerprint(&one), document::fingerprint(&same));
     assert_eq!(document::pretty(&one), document::pretty(&same));
-    // The order of a list says something.
+    // The order of a list is significant.
     let other =
         spec(r#"{"name":"a","parameters":{"type":"object","properties":{"x":{"enum":[2,1]},"y":{}}}}"#);
     assert_ne!(document::fingerprint(&one), document::fingerprint(&other));
@@ -84,7 +84,7 @@ fn a_spec_has_one_form_whatever_the_order_of_its_fields() {
 }
 
 #[tokio::test]
-async fn the_first_spec_passes_and_another_is_marked_until_it_is_accepted() {
+async fn the_first_spec_is_accepted_and_a_changed_one_is_marked() {
     let bench = bench().await;
     bench.register(&[lamp("One")]).await;
     assert!(!bench.is_marked());
@@ -112,7 +112,7 @@ async fn the_first_spec_passes_and_another_is_marked_until_it_is_accepted() {
 }
 
 #[tokio::test]
-async fn what_changed_after_it_was_looked_at_is_not_accepted_with_it() {
+async fn a_later_change_is_not_accepted_with_an_earlier_one() {
     let bench = bench().await;
     bench.register(&[lamp("One")]).await;
     bench.clock.set(2000);
@@ -126,7 +126,7 @@ async fn what_changed_after_it_was_looked_at_is_not_accepted_with_it() {
 }
 
 #[tokio::test]
-async fn marks_are_there_again_after_a_start_and_after_the_database_was_replaced() {
+async fn marks_are_restored_after_a_restart_and_a_database_replacement() {
     let bench = bench().await;
     bench.register(&[lamp("One")]).await;
     bench.register(&[lamp("Two")]).await;
@@ -141,7 +141,7 @@ async fn marks_are_there_again_after_a_start_and_after_the_database_was_replaced
 }
 
 #[tokio::test]
-async fn where_changed_tools_do_not_wait_neither_does_registering() {
+async fn registering_does_not_wait_if_changed_tools_do_not() {
     let bench = bench().await;
     bench.engine.set_policy(Policy::default());
     bench.register(&[]).await;
@@ -156,7 +156,7 @@ async fn where_changed_tools_do_not_wait_neither_does_registering() {
 }
 
 #[tokio::test]
-async fn what_can_not_be_compared_waits_for_the_owner() {
+async fn tools_that_cannot_be_compared_wait_for_the_owner() {
     let bench = bench().await;
     bench.register(&[lamp("One")]).await;
     bench.store.close().await;
@@ -165,7 +165,7 @@ async fn what_can_not_be_compared_waits_for_the_owner() {
 }
 
 #[tokio::test]
-async fn each_tool_is_compared_by_itself() {
+async fn each_tool_is_compared_separately() {
     let bench = bench().await;
     let door = spec(r#"{"name":"door","parameters":{"type":"object"}}"#);
     bench.register(&[lamp("One"), door.clone()]).await;
@@ -176,7 +176,7 @@ async fn each_tool_is_compared_by_itself() {
     for other in ["pixel/door", "pixel/window"] {
         assert!(!bench.engine.changed_tools().contains(&other.parse().unwrap()), "{other}");
     }
-    // One of another source is another tool.
+    // A tool of another source is another tool.
     bench.changes.submit(&"desk".parse().unwrap(), &[lamp("Three")]).await;
     assert!(!bench.engine.changed_tools().contains(&"desk/lamp".parse().unwrap()));
     let raw = |text: &str| RawJson::parse(text).unwrap().to_value();

@@ -8,7 +8,7 @@ use crate::chat_harness::ChatHarness;
 use crate::support::GatewayHarness;
 
 #[tokio::test]
-async fn default_is_there_and_can_be_changed_but_not_removed() {
+async fn the_default_agent_can_be_changed_but_not_removed() {
     let bench = GatewayHarness::new().await;
     let agents = bench.send_as_owner("GET", "/api/agents", None).await.json();
     let default = &agents["agents"][0];
@@ -26,7 +26,7 @@ async fn default_is_there_and_can_be_changed_but_not_removed() {
 }
 
 #[tokio::test]
-async fn an_agent_is_made_changed_and_removed() {
+async fn an_agent_is_created_changed_and_removed() {
     let bench = GatewayHarness::new().await;
     let definition = json!({"description": "Keeps the house.", "prompt": "You keep the house.", "tools": ["desk/*", "!desk/safe"],
                             "options": {"temperature": 0.5}, "approval": "writes", "limits": {"rounds": 5}, "max_tools": 10});
@@ -50,7 +50,7 @@ async fn an_agent_is_made_changed_and_removed() {
 }
 
 #[tokio::test]
-async fn what_can_not_be_an_agent_is_refused_with_every_reason() {
+async fn an_invalid_agent_is_refused_with_every_reason() {
     let bench = GatewayHarness::new().await;
     for (name, body, word) in [
         ("Home", json!({}), "name"),
@@ -66,7 +66,7 @@ async fn what_can_not_be_an_agent_is_refused_with_every_reason() {
 }
 
 #[tokio::test]
-async fn others_than_the_owner_see_whom_they_may_talk_to() {
+async fn other_principals_see_only_the_agents_they_may_use() {
     let it = ChatHarness::new().await;
     it.put_agent(
         "home",
@@ -92,7 +92,7 @@ async fn others_than_the_owner_see_whom_they_may_talk_to() {
 }
 
 #[tokio::test]
-async fn an_agent_of_a_file_is_changed_there() {
+async fn an_agent_in_a_file_can_be_changed_only_there() {
     let bench = GatewayHarness::new().await;
     let folder = bench.dir.path().join("agents");
     std::fs::create_dir(&folder).unwrap();
@@ -110,7 +110,7 @@ async fn an_agent_of_a_file_is_changed_there() {
     let client = bench.create_token("client").await.token;
     let shown = bench.send("GET", "/api/agents/home", Some(&client), None).await.json();
     assert_eq!(shown["origin"], json!({"kind": "file"}), "where files lie is the owner's affair");
-    // One that has become wrong is kept as it was, and said.
+    // The previous version of a file that has become invalid stays active, with a problem.
     std::fs::write(folder.join("home.toml"), "prompt = \"x\"\nmodle = \"fake\"\n").unwrap();
     assert_eq!(bench.send_as_owner("POST", "/api/reload", None).await.status, 204);
     assert_eq!(
@@ -125,7 +125,7 @@ async fn an_agent_of_a_file_is_changed_there() {
 }
 
 #[tokio::test]
-async fn files_are_read_again_by_themselves() {
+async fn changed_files_are_reloaded_automatically() {
     let bench = GatewayHarness::new().await;
     let folder = bench.dir.path().join("agents");
     std::fs::create_dir(&folder).unwrap();
@@ -139,7 +139,7 @@ async fn files_are_read_again_by_themselves() {
 }
 
 #[tokio::test]
-async fn an_agents_tools_are_its_tokens_tools_on_every_door_and_through_other_settings() {
+async fn an_agents_tools_limit_its_token_on_every_entry_point_and_after_new_settings() {
     let bench = GatewayHarness::new().await;
     let probe = crate::probe_tools::ProbeTools::offer(&bench, "desk", &["open", "safe"]);
     let definition = json!({"tools": ["desk/*", "!desk/safe"]});
@@ -150,7 +150,7 @@ async fn an_agents_tools_are_its_tokens_tools_on_every_door_and_through_other_se
         assert_eq!(bench.call(&token, "desk__safe", json!({})).await["code"], "tool_not_available");
         let mut chat = crate::websocket::WebSocketClient::chat(&bench, &token).await;
         assert_eq!(chat.call("desk__safe", json!({})).await["code"], "tool_not_available");
-        // Other rules do not change what an agent may use.
+        // Other rules do not change the tools of an agent.
         bench
             .apply(json!({"policy": {"rules": [{"effect": "deny", "when": {"tools": ["other/*"]}}]}}))
             .await

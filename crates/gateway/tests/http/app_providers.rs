@@ -1,4 +1,4 @@
-//! What devices say of the apps whose tools they bridge: who may, how much, and what the owner is shown.
+//! Reports of devices about the apps whose tools they bridge: permissions, limits, and the owner's view.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::support::{GatewayHarness, NOW};
 use crate::websocket::WebSocketClient;
 
-/// An app of which there is nothing more to say.
+/// Returns an app with the minimal fields.
 fn app(label: &str) -> Value {
     json!({
         "authority": format!("com.example.{label}.tools"), "package": format!("com.example.{label}"),
@@ -15,7 +15,7 @@ fn app(label: &str) -> Value {
     })
 }
 
-/// The same as REST shows it.
+/// Returns the same app in REST's form.
 fn expected_view(label: &str) -> Value {
     let mut app = app(label);
     app["tools"] = json!([]);
@@ -27,14 +27,14 @@ async fn report_providers(peer: &mut WebSocketClient, providers: Value) {
     peer.send(json!({"type": "app_providers", "providers": providers})).await;
 }
 
-/// Says it and gives the error that answers it.
+/// Sends a report and returns the error in the response.
 async fn refused(peer: &mut WebSocketClient, providers: Value) -> (String, String) {
     report_providers(peer, providers).await;
     let error = peer.expect("error").await;
     (error["code"].as_str().unwrap().to_owned(), error["message"].as_str().unwrap().to_owned())
 }
 
-/// Waits until all that was sent has been read; nothing else may have been answered.
+/// Waits until everything has been read; there must be no other response.
 async fn read(peer: &mut WebSocketClient) {
     peer.send(json!({"type": "get_registered_tools"})).await;
     peer.expect("registered_tools").await;
@@ -44,7 +44,7 @@ async fn show(bench: &GatewayHarness, id: &str) -> Value {
     bench.send_as_owner("GET", &format!("/api/devices/{id}"), None).await.json()
 }
 
-/// The labels that are shown, and since when.
+/// Returns the labels in the report and its time.
 async fn labels(bench: &GatewayHarness, id: &str) -> Option<(Vec<String>, i64)> {
     let device = show(bench, id).await;
     let report = device.get("app_provider_report")?;
@@ -95,7 +95,7 @@ async fn the_owner_sees_the_tools_and_every_app() {
 }
 
 #[tokio::test]
-async fn a_list_takes_the_place_of_the_one_before_whole() {
+async fn a_report_replaces_the_previous_one() {
     let bench = GatewayHarness::new().await;
     let token = bench.create_token("device").await.token;
     let mut device = WebSocketClient::device(&bench, &token, "pixel").await;
@@ -111,7 +111,8 @@ async fn a_list_takes_the_place_of_the_one_before_whole() {
     report_providers(&mut device, json!([])).await;
     read(&mut device).await;
     assert_eq!(labels(&bench, "pixel").await, Some((vec![], NOW + 5000)), "none is something to say, too");
-    // It stays, with its date, while the device is away and when it is back; not when the gateway starts anew.
+    // The report stays, with its time, while the device is away and when it is back, but not after a restart
+    // of the gateway.
     report_providers(&mut device, json!([app("weather")])).await;
     read(&mut device).await;
     device.close().await;
@@ -127,7 +128,7 @@ async fn a_list_takes_the_place_of_the_one_before_whole() {
 }
 
 #[tokio::test]
-async fn each_device_has_its_own_and_the_newest_connection_of_one_has_the_word() {
+async fn each_device_has_its_own_report_from_its_newest_connection() {
     let bench = GatewayHarness::new().await;
     let token = bench.create_token("device").await.token;
     let mut old = WebSocketClient::device(&bench, &token, "pixel").await;
@@ -145,7 +146,7 @@ async fn each_device_has_its_own_and_the_newest_connection_of_one_has_the_word()
 }
 
 #[tokio::test]
-async fn it_is_gone_with_its_device() {
+async fn the_report_is_removed_with_its_device() {
     let bench = GatewayHarness::new().await;
     let token = bench.create_token("device").await.token;
     let mut device = WebSocketClient::device(&bench, &token, "pixel").await;
@@ -153,7 +154,7 @@ async fn it_is_gone_with_its_device() {
     read(&mut device).await;
     assert_eq!(bench.send_as_owner("DELETE", "/api/devices/pixel", None).await.status, 204);
     assert_eq!(bench.send_as_owner("GET", "/api/devices/pixel", None).await.code(), "device_not_found");
-    // Paired anew, the same device is another source.
+    // After pairing again, the same device is another source.
     let token = bench.create_token("device").await.token;
     let device = WebSocketClient::device(&bench, &token, "pixel").await;
     assert_eq!(labels(&bench, "pixel-2").await, None);
@@ -161,7 +162,7 @@ async fn it_is_gone_with_its_device() {
 }
 
 #[tokio::test]
-async fn who_may_not_offer_tools_may_not_speak_for_apps() {
+async fn a_token_that_may_not_offer_tools_may_not_report_apps() {
     let bench = GatewayHarness::new().await;
     let client = bench.create_token("client").await.token;
     let mut chat = WebSocketClient::chat(&bench, &client).await;
@@ -180,7 +181,7 @@ async fn who_may_not_offer_tools_may_not_speak_for_apps() {
 }
 
 #[tokio::test]
-async fn version_1_has_no_such_message() {
+async fn version_1_has_no_report_message() {
     let bench = GatewayHarness::new().await;
     let companion = bench.create_token("companion").await.token;
     let mut old = WebSocketClient::chat_version_1(&bench, &companion).await;
@@ -195,7 +196,7 @@ async fn version_1_has_no_such_message() {
     read(&mut old).await;
 }
 
-/// So many characters, each of more than one byte.
+/// Returns a text of this length in multibyte characters.
 fn text(length: usize) -> Value {
     "ä".repeat(length).into()
 }
@@ -208,7 +209,7 @@ fn note(reason: Value) -> Value {
     json!({"kind": "flagged", "reason": reason})
 }
 
-/// What is bounded: how it is called, the field it is in, its bound, and that field with so much of it.
+/// A limit: its name, the field, the value, and a function that fills the field.
 type BoundCase = (&'static str, &'static str, usize, fn(usize) -> Value);
 
 const BOUNDS: &[BoundCase] = &[
@@ -238,9 +239,9 @@ const BOUNDS: &[BoundCase] = &[
     ("notes", "notes", 64, |count| vec![note("r".into()); count].into()),
 ];
 
-/// What is just within each bound is taken; one more is refused, says which, and changes nothing.
+/// A value at each limit is accepted; one more is refused with the name of the limit, and changes nothing.
 #[tokio::test]
-async fn what_is_too_much_is_refused_by_name_and_the_connection_goes_on() {
+async fn a_report_over_a_limit_is_refused_and_the_connection_stays() {
     let bench = GatewayHarness::new().await;
     let token = bench.create_token("device").await.token;
     let mut device = WebSocketClient::device(&bench, &token, "pixel").await;
@@ -273,7 +274,7 @@ async fn what_is_too_much_is_refused_by_name_and_the_connection_goes_on() {
 }
 
 #[tokio::test]
-async fn all_texts_together_have_a_bound_too() {
+async fn the_total_size_of_a_report_is_limited() {
     let bench = GatewayHarness::new().await;
     let token = bench.create_token("device").await.token;
     let mut device = WebSocketClient::device(&bench, &token, "pixel").await;
@@ -288,9 +289,9 @@ async fn all_texts_together_have_a_bound_too() {
     assert_eq!(show(&bench, "pixel").await["app_providers"], 32);
 }
 
-/// A list of which one word can't be read is not taken in part.
+/// A report with an invalid value is refused as a whole.
 #[tokio::test]
-async fn what_can_not_be_read_is_refused_whole() {
+async fn an_invalid_report_is_refused_as_a_whole() {
     let bench = GatewayHarness::new().await;
     let token = bench.create_token("device").await.token;
     let mut device = WebSocketClient::device(&bench, &token, "pixel").await;

@@ -1,4 +1,4 @@
-//! Calls that wait for a person: who is asked, who may answer, and what nobody can do for themselves.
+//! Calls that wait for a person's approval: who is asked, who may answer, and who may not.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use crate::events::SseTestReader;
 use crate::probe_tools::ProbeTools;
 use crate::support::{GatewayHarness, HttpAnswer};
 
-/// A gateway whose calls all wait for approval.
+/// Starts a gateway whose calls all wait for approval.
 async fn asking() -> GatewayHarness {
     GatewayHarness::with(json!({"approval": {"default": "always"}})).await
 }
@@ -23,7 +23,7 @@ async fn open(bench: &GatewayHarness, token: &str) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn with_nobody_there_a_call_ends_at_once_and_says_how_to_grant() {
+async fn without_anybody_to_ask_a_call_fails_at_once_with_a_hint() {
     let bench = asking().await;
     let client = bench.create_token("client").await;
     let probe = ProbeTools::offer(&bench, "desk", &["lamp"]);
@@ -46,7 +46,7 @@ async fn with_nobody_there_a_call_ends_at_once_and_says_how_to_grant() {
 }
 
 #[tokio::test]
-async fn an_owner_who_watches_is_asked_and_the_record_shows_who_approved() {
+async fn a_watching_owner_is_asked_and_recorded_as_approver() {
     let bench = asking().await;
     let client = bench.create_token("client").await;
     let probe = ProbeTools::offer(&bench, "desk", &["lamp"]);
@@ -65,7 +65,7 @@ async fn an_owner_who_watches_is_asked_and_the_record_shows_who_approved() {
             })
         );
         assert_eq!(open(&bench, &bench.owner).await, std::slice::from_ref(&question));
-        // Who comes to watch later sees what is open already.
+        // A later watcher sees the questions that are already open.
         let mut second = SseTestReader::watch(&bench).await;
         assert_eq!(second.expect("approval_requested").await, question);
         let answer = decide(&bench, &bench.owner, &question, json!({"decision": "granted"})).await;
@@ -88,7 +88,7 @@ async fn an_owner_who_watches_is_asked_and_the_record_shows_who_approved() {
 }
 
 #[tokio::test]
-async fn a_caller_sees_its_own_question_and_answers_it_only_where_the_rules_say_so() {
+async fn a_caller_can_answer_its_own_question_only_if_allowed() {
     let bench = asking().await;
     let (client, other) = (bench.create_token("client").await, bench.create_token("client").await);
     let probe = ProbeTools::offer(&bench, "desk", &["lamp"]);
@@ -101,7 +101,7 @@ async fn a_caller_sees_its_own_question_and_answers_it_only_where_the_rules_say_
         let granted = json!({"decision": "granted"});
         let own = decide(&bench, &client.token, &question, granted.clone()).await;
         assert_eq!((own.status, own.code().as_str()), (403, "owner_only"));
-        // To others it is as if there were none.
+        // For others, the question does not exist.
         let others = decide(&bench, &other.token, &question, granted.clone()).await;
         let mut unknown = question.clone();
         unknown["id"] = json!("01920000-0000-7000-8000-0000000000ab");
@@ -118,12 +118,12 @@ async fn a_caller_sees_its_own_question_and_answers_it_only_where_the_rules_say_
 }
 
 #[tokio::test]
-async fn a_caller_that_may_answer_is_asked_on_the_calls_own_stream() {
+async fn a_caller_that_may_answer_is_asked_on_its_stream() {
     let rule = json!({"name": "careful", "effect": "ask", "caller_may_answer": true});
     let bench = GatewayHarness::with(json!({"policy": {"rules": [rule]}})).await;
     let client = bench.create_token("client").await;
     let probe = ProbeTools::offer(&bench, "desk", &["lamp"]);
-    // Without a word that somebody is there, nobody is.
+    // Without `interactive`, nobody is asked.
     for body in [json!({}), json!({"interactive": false})] {
         let mut quiet = SseTestReader::call(&bench, &client.token, "lamp", body).await;
         assert_eq!(quiet.expect("outcome").await["code"], "approval_unavailable");
@@ -168,9 +168,9 @@ async fn a_caller_that_may_answer_is_asked_on_the_calls_own_stream() {
     assert_eq!(bench.send_as_owner("GET", &path, None).await.json()["approved_by"], client.id.as_str());
 }
 
-/// An owner who calls and says that they are there needs nobody else.
+/// An owner who calls with `interactive` answers without anybody else.
 #[tokio::test]
-async fn an_owner_answers_for_their_own_call() {
+async fn an_owner_can_approve_their_own_call() {
     let bench = asking().await;
     let probe = ProbeTools::offer(&bench, "desk", &["lamp"]);
     let mut call = SseTestReader::call(&bench, &bench.owner, "lamp", json!({"interactive": true})).await;
@@ -192,7 +192,7 @@ async fn nothing_that_a_client_sends_approves_its_own_call_e9() {
         let refused = bench.send("POST", "/api/tools/lamp/call", Some(&client.token), Some(body)).await;
         assert_eq!((refused.status, refused.code().as_str()), (400, "malformed_request"), "{field}");
     }
-    // Among the arguments such words are arguments.
+    // In the arguments, such fields are arguments.
     let args = json!({"approved": true, "approval": "owner", "_meta": {"approved_by": "owner"}});
     assert_eq!(bench.call(&client.token, "lamp", args).await["code"], "approval_unavailable");
     let mut headers = vec![
@@ -234,7 +234,7 @@ async fn denied_and_permanently_denied_have_different_codes_e2() {
     assert_eq!(always["message"], message);
     assert_eq!(always["hint"], "The setting permissions.rules changes that");
 
-    // A person's no for good: kept, said, and with the way to take it back.
+    // A permanent refusal is stored and reported, with the way to undo it.
     bench.apply(ask_permission("ask")).await.unwrap();
     let mut watch = SseTestReader::watch(&bench).await;
     let calling = bench.call(&bench.owner, "locate", json!({}));
@@ -262,7 +262,7 @@ async fn denied_and_permanently_denied_have_different_codes_e2() {
 }
 
 #[tokio::test]
-async fn a_question_whose_caller_goes_is_withdrawn() {
+async fn a_question_is_withdrawn_when_its_caller_disconnects() {
     let bench = asking().await;
     let client = bench.create_token("client").await;
     let probe = ProbeTools::offer(&bench, "desk", &["lamp"]);
@@ -284,7 +284,7 @@ async fn a_question_whose_caller_goes_is_withdrawn() {
 }
 
 #[tokio::test]
-async fn a_question_that_nobody_answers_in_time_is_over() {
+async fn an_unanswered_question_expires() {
     let bench =
         GatewayHarness::with(json!({"approval": {"default": "always"}, "timeouts": {"approval_s": 0.01}}))
             .await;
@@ -302,7 +302,7 @@ async fn a_question_that_nobody_answers_in_time_is_over() {
 }
 
 #[tokio::test]
-async fn once_the_last_watcher_has_gone_calls_do_not_wait() {
+async fn calls_do_not_wait_after_the_last_watcher_has_left() {
     let bench =
         GatewayHarness::with(json!({"approval": {"default": "always"}, "limits": {"sse_streams": 1}})).await;
     let _probe = ProbeTools::offer(&bench, "desk", &["lamp"]);
@@ -310,7 +310,7 @@ async fn once_the_last_watcher_has_gone_calls_do_not_wait() {
     let full = bench.send_as_owner("GET", "/api/approvals/watch", None).await;
     assert_eq!((full.status, full.code().as_str()), (429, "too_many_streams"));
     drop(watch);
-    // Its room is free in the moment in which it stops watching.
+    // The capacity is free as soon as it stops watching.
     let mut tries = 0;
     let headers = [
         ("Host".to_owned(), "localhost".to_owned()),
@@ -330,7 +330,7 @@ async fn once_the_last_watcher_has_gone_calls_do_not_wait() {
 }
 
 #[tokio::test]
-async fn under_writes_what_is_trusted_to_only_read_runs_free() {
+async fn in_mode_writes_a_trusted_read_only_tool_runs_without_approval() {
     let bench = GatewayHarness::with(json!({"approval": {"default": "writes"}})).await;
     let reads = || toolway_types::SpecDocument {
         annotations: toolway_types::RawJson::parse(r#"{"readOnlyHint":true}"#).ok(),
@@ -340,7 +340,7 @@ async fn under_writes_what_is_trusted_to_only_read_runs_free() {
     assert_eq!(bench.call(&bench.owner, "get_current_time", json!({})).await["status"], "success");
     let write = json!({"path": "a.txt", "content": "x"});
     assert_eq!(bench.call(&bench.owner, "write_file", write).await["code"], "approval_unavailable");
-    // That a source says so of itself counts once the owner believes it.
+    // A source's own claim counts only if the owner trusts it.
     assert_eq!(bench.call(&bench.owner, "look", json!({})).await["code"], "approval_unavailable");
     let trusted =
         json!({"approval": {"default": "writes"}, "policy": {"trusted_sources": ["builtin", "desk"]}});
@@ -350,7 +350,7 @@ async fn under_writes_what_is_trusted_to_only_read_runs_free() {
 }
 
 #[tokio::test]
-async fn a_call_of_a_token_that_was_revoked_does_not_run_when_somebody_says_yes() {
+async fn an_approval_does_not_run_a_call_of_a_revoked_token() {
     let bench = asking().await;
     let client = bench.create_token("client").await;
     let probe = ProbeTools::offer(&bench, "desk", &["lamp"]);

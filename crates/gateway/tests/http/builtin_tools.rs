@@ -1,4 +1,4 @@
-//! The tools that come with Toolway, through the gateway.
+//! The built-in tools through the gateway.
 
 use std::time::Duration;
 
@@ -44,7 +44,7 @@ async fn built_in_tools_are_listed_for_every_caller_with_their_documented_timeou
 }
 
 #[tokio::test]
-async fn the_time_is_that_of_the_gateways_clock() {
+async fn the_current_time_is_that_of_the_gateways_clock() {
     let bench = GatewayHarness::new().await;
     let client = bench.create_token("client").await.token;
     let time = async |args: Value| bench.call(&client, "get_current_time", args).await["result"].clone();
@@ -59,7 +59,7 @@ async fn the_time_is_that_of_the_gateways_clock() {
 }
 
 #[tokio::test]
-async fn the_owner_says_how_long_one_may_take() {
+async fn the_owner_can_set_the_timeout_of_a_tool() {
     let settings = json!({"timeouts": {"tool_s": 3, "tools": {"builtin/get_current_time": 60, "builtin/read_file": 0.5}}});
     let bench = GatewayHarness::with(settings).await;
     for (name, limit) in [("get_current_time", 60_000), ("read_file", 500), ("write_file", 10_000)] {
@@ -69,7 +69,7 @@ async fn the_owner_says_how_long_one_may_take() {
 }
 
 #[tokio::test]
-async fn they_can_be_left_out() {
+async fn builtin_tools_can_be_disabled() {
     let bench = GatewayHarness::with(json!({"tools": {"builtin": false}})).await;
     assert_eq!(tools(&bench, &bench.owner).await, [Value::Null; 0]);
     assert_eq!(
@@ -81,7 +81,7 @@ async fn they_can_be_left_out() {
 }
 
 #[tokio::test]
-async fn each_agent_has_files_of_its_own() {
+async fn each_agent_has_its_own_files() {
     let bench = GatewayHarness::new().await;
     let (home, work) =
         (bench.create_agent_token("home").await.token, bench.create_agent_token("work").await.token);
@@ -101,12 +101,12 @@ async fn each_agent_has_files_of_its_own() {
             (&json!("file_not_found"), &json!("File not found: notes.txt"))
         );
     }
-    // Outside an agent all share one folder.
+    // Outside of an agent, all callers share one folder.
     assert_eq!(bench.call(&client, "write_file", notes("shared")).await["status"], "success");
     assert_eq!(file("shared").unwrap(), "shared");
     assert_eq!(read(&bench.owner, "notes.txt").await["result"], "shared");
     assert_eq!(read(&home, "notes.txt").await["result"], "at home");
-    // Nothing of the data folder is reached, and no other agent's.
+    // Neither the data folder nor another agent's folder can be reached.
     let data = bench.dir.path().to_str().unwrap();
     for path in ["../home/notes.txt", "../../owner.token", &format!("{data}/owner.token"), "/etc/hostname"] {
         let refused = read(&work, path).await;
@@ -116,7 +116,7 @@ async fn each_agent_has_files_of_its_own() {
 }
 
 #[tokio::test]
-async fn folders_that_the_owner_lists_are_read_and_where_it_says_so_written() {
+async fn configured_folders_are_readable_and_optionally_writable() {
     let (docs, out) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     std::fs::write(docs.path().join("letter.txt"), "Dear Ada").unwrap();
     let folders = json!([
@@ -133,12 +133,12 @@ async fn folders_that_the_owner_lists_are_read_and_where_it_says_so_written() {
     };
     assert_eq!((write("docs/new.txt").await, write("out/new.txt").await), (json!("error"), json!("success")));
     assert!(!docs.path().join("new.txt").exists() && out.path().join("new.txt").exists());
-    // Taken off the list, it is gone.
+    // A removed folder is no longer accessible.
     bench.apply(json!({})).await.unwrap();
     assert_eq!(bench.call(&client, "read_file", json!({"path": "docs/letter.txt"})).await["status"], "error");
 }
 
-/// A server that answers each request with this.
+/// Starts a server that sends this response to each request.
 async fn server(answer: &'static str) -> u16 {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -154,7 +154,7 @@ async fn server(answer: &'static str) -> u16 {
 }
 
 #[tokio::test]
-async fn this_computer_is_reached_only_where_the_owner_opens_it() {
+async fn this_computer_is_reachable_only_if_the_owner_allows_it() {
     let port = server(
         "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 2\r\nConnection: close\r\n\r\nhi",
     )
@@ -181,7 +181,7 @@ async fn this_computer_is_reached_only_where_the_owner_opens_it() {
 }
 
 #[tokio::test]
-async fn a_server_that_fails_is_an_error_with_its_status() {
+async fn a_failed_http_request_is_an_error_with_its_status() {
     let port =
         server("HTTP/1.1 503 Gone Fishing\r\nContent-Length: 4\r\nConnection: close\r\n\r\nback").await;
     let bench = GatewayHarness::with(json!({"tools": {"http_request": {"allow": ["127.0.0.0/8"]}}})).await;
@@ -193,7 +193,7 @@ async fn a_server_that_fails_is_an_error_with_its_status() {
 }
 
 #[tokio::test]
-async fn the_permission_for_the_network_is_granted_unless_the_owner_says_otherwise() {
+async fn the_network_permission_is_granted_by_default() {
     let settings = json!({"permissions": {"rules": [{"permission": "INTERNET", "state": "denied"}]}});
     let bench = GatewayHarness::with(settings).await;
     let refused = bench.call(&bench.owner, "http_request", json!({"url": "http://127.0.0.1:1/"})).await;
@@ -204,7 +204,7 @@ async fn the_permission_for_the_network_is_granted_unless_the_owner_says_otherwi
 }
 
 #[tokio::test]
-async fn tools_are_found_by_words() {
+async fn tools_are_found_by_keywords() {
     let bench = GatewayHarness::new().await;
     let found = bench.call(&bench.owner, "find_tools", json!({"query": "current time"})).await;
     let tools = found["result"]["tools"].as_array().unwrap();

@@ -1,4 +1,4 @@
-//! The record of calls: what is found, shown, exported and thrown away, and by whom.
+//! Call records: listing, showing, exporting and removing them, and the permissions for it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -59,7 +59,7 @@ async fn listed(bench: &GatewayHarness, token: &str, query: &str) -> Vec<String>
     calls.iter().map(|call| call["name"].as_str().unwrap().to_owned()).collect()
 }
 
-/// The calls of an export, one from each line.
+/// Returns the calls of an export, one per line.
 #[track_caller]
 fn lines(answer: &HttpAnswer) -> Vec<Value> {
     assert_eq!(answer.status, 200, "{answer:?}");
@@ -67,7 +67,7 @@ fn lines(answer: &HttpAnswer) -> Vec<Value> {
     answer.body.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// A call of a conversation, with all that may be said of one.
+/// Returns a call of a conversation with all optional fields.
 fn call_with_arguments(principal: &str) -> ClosedCall {
     let opened = OpenedCall {
         agent: Some("home".into()),
@@ -85,7 +85,7 @@ fn call_with_arguments(principal: &str) -> ClosedCall {
 }
 
 #[tokio::test]
-async fn what_people_hooks_and_rules_did_is_shown_and_the_owners_part_to_the_owner_alone() {
+async fn approvals_hooks_and_rules_are_shown_to_the_owner_only() {
     let bench = GatewayHarness::new().await;
     let client = bench.create_token("client").await;
     let id = record(&bench, call_with_arguments(&client.id));
@@ -110,13 +110,13 @@ async fn what_people_hooks_and_rules_did_is_shown_and_the_owners_part_to_the_own
     assert_eq!(lines(&bench.send_as_owner("GET", "/api/calls/export", None).await), [expected]);
     let csv = bench.send("GET", "/api/calls/export?format=csv", Some(&client.token), None).await.body;
     assert!(!csv.contains("polite") && !csv.contains("night") && !csv.contains("a changed word"), "{csv}");
-    // Nor is it found by looking for it.
+    // A search does not find it either.
     assert_eq!(listed(&bench, &bench.owner, "search=changed").await, ["noted"]);
     assert_eq!(listed(&bench, &client.token, "search=changed").await, [""; 0]);
 }
 
 #[tokio::test]
-async fn calls_are_found_by_text_conversation_agent_and_who_let_them_run() {
+async fn calls_are_found_by_text_conversation_agent_and_approver() {
     let bench = GatewayHarness::new().await;
     let (one, other) = (bench.create_token("client").await, bench.create_token("client").await);
     record(&bench, call_with_arguments(&one.id));
@@ -139,7 +139,7 @@ async fn calls_are_found_by_text_conversation_agent_and_who_let_them_run() {
         assert_eq!(listed(&bench, &bench.owner, query).await, *owner, "{query}");
         assert_eq!(listed(&bench, &one.token, query).await, *client, "{query}");
     }
-    // Page by page, to the end, whether a page has something or not.
+    // Page by page to the end, even if a page is empty.
     let first = bench.send_as_owner("GET", "/api/calls?search=answer&limit=1", None).await.json();
     assert_eq!(first["searched_to_ms"], NOW + 5);
     let next = first["next_cursor"].as_str().unwrap();
@@ -154,7 +154,7 @@ async fn calls_are_found_by_text_conversation_agent_and_who_let_them_run() {
 }
 
 #[tokio::test]
-async fn an_export_has_every_call_that_fits_each_as_it_is_shown() {
+async fn an_export_has_every_matching_call_in_the_form_of_the_detail() {
     let bench = GatewayHarness::new().await;
     let (one, other) = (bench.create_token("client").await, bench.create_token("client").await);
     for number in 0..700_i64 {
@@ -195,7 +195,7 @@ async fn an_export_has_every_call_that_fits_each_as_it_is_shown() {
 }
 
 #[tokio::test]
-async fn csv_is_quoted_and_holds_no_formulas() {
+async fn csv_is_quoted_and_contains_no_formulas() {
     let bench = GatewayHarness::new().await;
     let mut call = call_with_arguments("=1+1");
     call.opened = Arc::new(OpenedCall {
@@ -222,7 +222,7 @@ async fn csv_is_quoted_and_holds_no_formulas() {
     assert_eq!(empty.body, format!("{head}\r\n"));
 }
 
-/// Asks for an export and reads no more than its head.
+/// Requests an export and reads only the head of the response.
 async fn start_stalled_export(bench: &GatewayHarness, token: &str) -> TcpStream {
     let mut stream = TcpStream::connect(bench.address()).await.unwrap();
     let request =
@@ -234,11 +234,11 @@ async fn start_stalled_export(bench: &GatewayHarness, token: &str) -> TcpStream 
     stream
 }
 
-/// Reads to the end; gives how much came, and whether it was all of it.
+/// Reads to the end. Returns the size and whether the response was complete.
 async fn read_rest(mut stream: TcpStream) -> (usize, bool) {
     let mut bytes = Vec::new();
     let reading = stream.read_to_end(&mut bytes);
-    // An answer that breaks off may also be one that is reset.
+    // An incomplete response may also end in a reset.
     let _ = tokio::time::timeout(Duration::from_secs(30), reading).await.expect("an end in time");
     (bytes.len(), bytes.ends_with(b"\r\n0\r\n\r\n"))
 }
@@ -252,14 +252,14 @@ fn record_large(bench: &GatewayHarness, principal: &str) {
 }
 
 #[tokio::test]
-async fn an_export_waits_for_its_reader_and_goes_with_it() {
+async fn an_export_waits_for_its_reader_and_ends_with_it() {
     let bench = GatewayHarness::with(json!({"limits": {"sse_streams": 1}})).await;
     record_large(&bench, "owner");
     let stream = start_stalled_export(&bench, &bench.owner).await;
-    // It is under way as long as nobody reads on: what there is does not fit into the buffers between.
+    // It is running while nobody reads: the data does not fit into the buffers.
     let second = bench.send_as_owner("GET", "/api/calls/export", None).await;
     assert_eq!((second.status, second.code().as_str()), (429, "too_many_streams"));
-    // Others are answered meanwhile.
+    // Other requests are served meanwhile.
     assert_eq!(bench.send_as_owner("GET", "/api/calls?limit=1", None).await.status, 200);
     drop(stream);
     let mut tries = 0;
@@ -276,7 +276,7 @@ async fn an_export_waits_for_its_reader_and_goes_with_it() {
 }
 
 #[tokio::test]
-async fn an_export_breaks_off_when_its_token_ends() {
+async fn an_export_stops_when_its_token_ends() {
     let bench = GatewayHarness::new().await;
     let client = bench.create_token("client").await;
     record_large(&bench, &client.id);
@@ -287,12 +287,12 @@ async fn an_export_breaks_off_when_its_token_ends() {
 }
 
 #[tokio::test]
-async fn one_call_or_those_that_fit_are_thrown_away() {
+async fn one_call_or_all_matching_calls_can_be_removed() {
     let bench = GatewayHarness::new().await;
     let client = bench.create_token("client").await;
     let one = record(&bench, closed(opened("one", &client.id), success("ok")));
     let path = format!("/api/calls/{one}");
-    // Not by whoever made it: the record is the owner's.
+    // The caller may not remove it: records belong to the owner.
     assert_eq!(bench.send("DELETE", &path, Some(&client.token), None).await.status, 403);
     let gone = bench.send_as_owner("DELETE", &path, None).await;
     assert_eq!((gone.status, gone.body.as_str()), (204, ""));
@@ -333,9 +333,9 @@ struct LoginArguments {
     who: String,
 }
 
-/// What is kept of a call is what it was without its secrets, so no way out of the record shows them.
+/// Calls are recorded with secrets already masked, so no output contains them.
 #[tokio::test]
-async fn what_was_redacted_stays_so_in_every_form() {
+async fn redacted_values_stay_redacted_in_every_form() {
     let bench = GatewayHarness::new().await;
     let body = json!({"args": {"password": "hunter2", "who": "me"}});
     let login = ToolBuilder::new("login", "Signs in")

@@ -12,7 +12,7 @@ async fn post_chat(it: &ChatHarness, token: &str, body: Value) -> SseTestReader 
 }
 
 #[tokio::test]
-async fn a_turn_is_a_stream_of_the_sockets_messages() {
+async fn a_turn_is_a_stream_of_websocket_messages() {
     let it = ChatHarness::new().await;
     let _probe = ProbeTools::offer(&it.gateway, "desk", &["look"]);
     it.fakes.when(
@@ -50,7 +50,7 @@ async fn a_turn_is_a_stream_of_the_sockets_messages() {
 }
 
 #[tokio::test]
-async fn a_turn_can_be_one_answer_at_its_end() {
+async fn a_turn_can_be_one_response_at_its_end() {
     let it = ChatHarness::new().await;
     it.fakes.answer(ScriptedResponse::text("Hello.").usage(12, 3));
     let token = it.create_token("client").await;
@@ -63,7 +63,7 @@ async fn a_turn_can_be_one_answer_at_its_end() {
         (&json!("s1"), &json!("done"), &json!("Hello."), &json!(12))
     );
     assert!(answer.get("error").is_none());
-    // How a turn went is no matter of the status.
+    // The HTTP status does not depend on the result of the turn.
     it.fakes.answer(ScriptedResponse::status(401));
     let body = json!({"content": "again", "stream": false, "session_id": "s1"});
     let answer = it.gateway.send("POST", "/api/chat", Some(&token), Some(body)).await;
@@ -109,7 +109,7 @@ async fn closing_the_request_does_not_end_the_turn_and_abort_does() {
     assert_eq!(states, ["done", "aborted"]);
 }
 
-/// Asks until the turn before is over: it ends a moment after its model's last word.
+/// Repeats the request until the previous turn has ended, which happens a moment after the model's last text.
 async fn post_chat_when_free(it: &ChatHarness, token: &str, body: &Value) -> SseTestReader {
     loop {
         let session = it.gateway.send("GET", "/api/sessions/s1", Some(token), None).await.json();
@@ -121,7 +121,7 @@ async fn post_chat_when_free(it: &ChatHarness, token: &str, body: &Value) -> Sse
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_a_request_is_an_error_before_the_stream() {
+async fn an_invalid_request_fails_before_the_stream_starts() {
     let it = ChatHarness::new().await;
     it.fakes.answer(ScriptedResponse::text("mine"));
     let (token, other) = (it.create_token("client").await, it.create_token("client").await);
@@ -143,7 +143,7 @@ async fn what_is_wrong_with_a_request_is_an_error_before_the_stream() {
 }
 
 #[tokio::test]
-async fn whoever_is_there_is_asked_through_the_stream() {
+async fn an_interactive_caller_is_asked_on_the_stream() {
     let it =
         ChatHarness::with(json!({"chat": {"generate_titles": false}, "permissions": {"default": "ask"}}))
             .await;
@@ -161,7 +161,7 @@ async fn whoever_is_there_is_asked_through_the_stream() {
     let path = format!("/api/approvals/{}", question["id"].as_str().unwrap());
     let answered = it.gateway.send("POST", &path, Some(&token), Some(json!({"decision": "granted"}))).await;
     assert_eq!(answered.status, 204);
-    // The call is shown beside the question, in either order.
+    // The call and the question come in either order.
     while events.next().await.0 != "approval_resolved" {}
     assert_eq!(events.expect("tool_result").await["status"], "success");
     assert_eq!(probe.run_count(), 1);
@@ -177,7 +177,7 @@ async fn sessions_are_listed_searched_renamed_exported_and_removed() {
     for (id, content) in [("s1", "apples"), ("s2", "pears"), ("s3", "apples and pears")] {
         let body = json!({"content": content, "stream": false, "session_id": id});
         assert_eq!(it.gateway.send("POST", "/api/chat", Some(&token), Some(body)).await.status, 200);
-        // They are sorted by time.
+        // Sessions are sorted by time.
         it.gateway.clock.advance(std::time::Duration::from_secs(1));
     }
     let ids = async |token: &str, query: &str| {
@@ -243,7 +243,7 @@ async fn sessions_are_listed_searched_renamed_exported_and_removed() {
 }
 
 #[tokio::test]
-async fn a_title_that_the_model_makes_is_told_after_the_end_and_kept() {
+async fn a_generated_title_is_sent_after_the_end_and_stored() {
     let it = ChatHarness::with(json!({"chat": {"generate_titles": true}})).await;
     it.fakes.when(RequestMatcher::user_has("apples?"), ScriptedResponse::text("Yes."));
     it.fakes.whenever(RequestMatcher::default(), ScriptedResponse::text("All about apples"));
@@ -261,7 +261,7 @@ async fn a_title_that_the_model_makes_is_told_after_the_end_and_kept() {
 }
 
 #[tokio::test]
-async fn usage_counts_what_was_used_and_prices_what_has_a_price() {
+async fn usage_counts_tokens_and_known_costs() {
     let it = ChatHarness::new().await;
     let prices = "currency = \"EUR\"\n[[price]]\nmodel = \"fake/*\"\ninput = 1000000.0\noutput = 2000000.0\n";
     std::fs::write(it.gateway.dir.path().join("prices.toml"), prices).unwrap();
@@ -290,7 +290,7 @@ async fn usage_counts_what_was_used_and_prices_what_has_a_price() {
 }
 
 #[tokio::test]
-async fn a_budget_stops_turns_and_its_setting_counts_at_once() {
+async fn a_budget_stops_turns_and_its_setting_applies_at_once() {
     let it = ChatHarness::new().await;
     let prices = "currency = \"EUR\"\n[[price]]\nmodel = \"*\"\ninput = 1000000.0\noutput = 1000000.0\n";
     std::fs::write(it.gateway.dir.path().join("prices.toml"), prices).unwrap();

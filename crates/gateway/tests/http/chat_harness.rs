@@ -1,4 +1,4 @@
-//! A gateway with a model that says what a test wants.
+//! A gateway with a scripted model.
 
 use std::path::Path;
 
@@ -19,7 +19,8 @@ impl ChatHarness {
         Self::with(json!({})).await
     }
 
-    /// With these settings. No titles are made, unless they say so: each would be one more request.
+    /// Starts a gateway with these settings. By default, no titles are generated, because each would be an
+    /// additional request.
     pub(crate) async fn with(mut settings: Value) -> Self {
         let fakes = FakeModels::start().await;
         let dir = tempfile::tempdir().unwrap();
@@ -28,34 +29,34 @@ impl ChatHarness {
         Self { gateway: GatewayHarness::in_folder(dir, settings).await, fakes }
     }
 
-    /// A token of this role.
+    /// Creates a token of this role.
     pub(crate) async fn create_token(&self, role: &str) -> String {
         self.gateway.create_token(role).await.token
     }
 
-    /// A chat client of version 2 with a token of its own.
+    /// Connects a chat client of version 2 with its own token.
     pub(crate) async fn client(&self) -> WebSocketClient {
         WebSocketClient::chat(&self.gateway, &self.create_token("companion").await).await
     }
 
-    /// A chat client of version 1 with a token of its own.
+    /// Connects a chat client of version 1 with its own token.
     pub(crate) async fn client_version_1(&self) -> WebSocketClient {
         WebSocketClient::chat_version_1(&self.gateway, &self.create_token("companion").await).await
     }
 
-    /// What the owner is answered.
+    /// Sends a request as the owner.
     pub(crate) async fn send_as_owner(&self, method: &str, path: &str, body: Option<Value>) -> HttpAnswer {
         self.gateway.send_as_owner(method, path, body).await
     }
 
-    /// Makes an agent.
+    /// Creates an agent.
     pub(crate) async fn put_agent(&self, name: &str, definition: Value) {
         let made = self.send_as_owner("PUT", &format!("/api/agents/{name}"), Some(definition)).await;
         assert!([200, 201].contains(&made.status), "{made:?}");
     }
 }
 
-/// Writes down where the models are.
+/// Writes `models.toml` with the fake models.
 pub(crate) fn set_up(folder: &Path, fakes: &FakeModels) {
     let base_url = fakes.base_url(ApiKind::Compatible);
     let models = format!(
@@ -65,12 +66,12 @@ pub(crate) fn set_up(folder: &Path, fakes: &FakeModels) {
     std::fs::write(folder.join("models.toml"), models).unwrap();
 }
 
-/// A message to say.
+/// Creates a message.
 pub(crate) fn message(content: &str) -> Value {
     json!({"type": "message", "content": content})
 }
 
-/// The tools of a device that has one tool of each of these names.
+/// Creates the tools of a device, one for each name.
 pub(crate) fn tools(names: &[&str]) -> Value {
     names.iter().map(|name| json!({"name": name, "description": format!("Does {name}")})).collect()
 }

@@ -1,4 +1,4 @@
-//! What a person is asked on a device, as whoever waits for the call is told of it.
+//! Prompts that a person gets on a device, as seen by callers of the tool.
 
 use serde_json::{Value, json};
 use toolway_fake_models::{RequestMatcher, ScriptedResponse};
@@ -12,7 +12,7 @@ const PROMPT: &str = "Finance wants to be allowed first: nobody allowed it";
 const HINT: &str = "open Finance on the phone";
 const ASKED: &str = "Finance wants to be allowed first: nobody allowed it (open Finance on the phone)";
 
-/// Says that a person is asked, in these words.
+/// Reports that a person is asked with this text.
 async fn wait(device: &mut WebSocketClient, id: &Value, words: Value) {
     let mut waiting = json!({"type": "tool_waiting", "id": id, "for": "authorization"});
     waiting.as_object_mut().unwrap().extend(words.as_object().unwrap().clone());
@@ -30,7 +30,7 @@ async fn device(bench: &GatewayHarness) -> WebSocketClient {
 }
 
 #[tokio::test]
-async fn a_caller_on_a_socket_is_told_as_far_as_the_call_is() {
+async fn a_websocket_caller_gets_the_prompt_of_its_call() {
     let bench = GatewayHarness::new().await;
     let mut device = device(&bench).await;
     let mut chat = WebSocketClient::chat(&bench, &bench.create_token("client").await.token).await;
@@ -52,23 +52,23 @@ async fn a_caller_on_a_socket_is_told_as_far_as_the_call_is() {
     wait(&mut device, id, json!({"prompt": " ", "hint": HINT})).await;
     expected["message"] = json!(HINT);
     assert_eq!(chat.receive().await, expected);
-    // A long question is cut, between characters.
+    // A long question is truncated between characters.
     wait(&mut device, id, json!({"prompt": "\u{1b}é".repeat(1500), "hint": HINT})).await;
     expected["message"] = json!("\u{1b}é".repeat(1000));
     assert_eq!(chat.receive().await, expected);
-    // Where nothing is said, nothing is passed on.
+    // Without a text, nothing is passed on.
     wait(&mut device, id, json!({})).await;
     wait(&mut device, id, json!({"prompt": "", "hint": ""})).await;
     device.send(json!({"type": "tool_result", "id": id, "output": "81"})).await;
     assert_eq!(chat.expect("call_result").await["result"], "81");
-    // Nor once the call has ended.
+    // Nor after the call has ended.
     wait(&mut device, id, words()).await;
     device.register(json!([])).await;
     assert_eq!(chat.call("pixel__spend", json!({})).await["code"], "tool_not_available");
 }
 
 #[tokio::test]
-async fn nobody_but_the_device_that_runs_a_call_speaks_for_it() {
+async fn only_the_device_that_runs_a_call_can_report_a_prompt() {
     let bench = GatewayHarness::new().await;
     let mut device = device(&bench).await;
     let mut other =
@@ -83,7 +83,7 @@ async fn nobody_but_the_device_that_runs_a_call_speaks_for_it() {
 }
 
 #[tokio::test]
-async fn a_caller_over_rest_is_told_in_the_stream() {
+async fn a_rest_caller_gets_the_prompt_in_its_stream() {
     let bench = GatewayHarness::new().await;
     let mut device = device(&bench).await;
     let token = bench.create_token("client").await.token;
@@ -97,7 +97,7 @@ async fn a_caller_over_rest_is_told_in_the_stream() {
 }
 
 #[tokio::test]
-async fn whoever_watches_a_turn_is_told() {
+async fn viewers_of_a_turn_get_the_prompt() {
     let it = ChatHarness::new().await;
     let mut device = device(&it.gateway).await;
     // For three turns.

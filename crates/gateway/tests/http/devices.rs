@@ -1,11 +1,11 @@
-//! Devices that were removed and come back.
+//! Devices that are removed and come back.
 
 use serde_json::{Value, json};
 
 use crate::support::GatewayHarness;
 use crate::websocket::WebSocketClient;
 
-/// A device that says hello again, and what it is called now.
+/// Connects a device again and returns its current name.
 async fn connect(bench: &GatewayHarness, token: &str, id: &str) -> (WebSocketClient, String) {
     let mut peer = WebSocketClient::open(bench, "/ws/device", token, Some("toolway.v2")).await;
     peer.send(json!({"type": "connect", "v": 2, "device_id": id, "device_name": id})).await;
@@ -17,7 +17,7 @@ async fn remove(bench: &GatewayHarness, id: &str) {
     assert_eq!(bench.send_as_owner("DELETE", &format!("/api/devices/{id}"), None).await.status, 204);
 }
 
-/// The ids and names of the devices.
+/// Returns the ids and names of the devices.
 async fn listed(bench: &GatewayHarness) -> Vec<(String, String)> {
     let list = bench.send_as_owner("GET", "/api/devices", None).await.json();
     let text = |device: &Value, field: &str| device[field].as_str().unwrap().to_owned();
@@ -29,7 +29,7 @@ fn named(devices: &[(&str, &str)]) -> Vec<(String, String)> {
 }
 
 #[tokio::test]
-async fn a_removed_device_whose_token_is_good_comes_back_as_another() {
+async fn a_removed_device_with_a_valid_token_comes_back_as_a_new_one() {
     let bench = GatewayHarness::new().await;
     let (first, id) = connect(&bench, &bench.owner, "pixel").await;
     assert_eq!(id, "pixel");
@@ -42,7 +42,7 @@ async fn a_removed_device_whose_token_is_good_comes_back_as_another() {
     assert_eq!(id, "pixel-2");
     assert_eq!(listed(&bench).await, named(&[("pixel-2", "pixel")]), "nothing of the first is left");
     second.close().await;
-    // It is that one from now on, over a restart too, and can be removed again.
+    // It keeps this identity, also after a restart, and can be removed again.
     let bench = bench.restart(json!({})).await;
     assert_eq!(listed(&bench).await, named(&[("pixel-2", "pixel")]));
     let (second, id) = connect(&bench, &bench.owner, "pixel").await;
@@ -56,7 +56,7 @@ async fn a_removed_device_whose_token_is_good_comes_back_as_another() {
 }
 
 #[tokio::test]
-async fn a_token_of_several_devices_outlives_the_one_that_is_removed() {
+async fn a_token_of_several_devices_survives_the_removal_of_one() {
     let bench = GatewayHarness::new().await;
     let token = bench.create_token("device").await.token;
     let (tablet, _) = connect(&bench, &token, "tablet").await;
@@ -66,7 +66,7 @@ async fn a_token_of_several_devices_outlives_the_one_that_is_removed() {
     let (pixel, id) = connect(&bench, &token, "pixel").await;
     assert_eq!(id, "pixel-2");
     assert_eq!(listed(&bench).await, named(&[("pixel-2", "pixel"), ("tablet", "tablet")]));
-    // Its last one takes it along.
+    // Removing the last device revokes the token.
     remove(&bench, "tablet").await;
     assert_eq!(tablet.expect_close().await.0, 4002);
     remove(&bench, "pixel-2").await;
@@ -75,7 +75,7 @@ async fn a_token_of_several_devices_outlives_the_one_that_is_removed() {
 }
 
 #[tokio::test]
-async fn what_was_granted_to_a_removed_device_does_not_come_back_with_it() {
+async fn grants_of_a_removed_device_do_not_apply_when_it_comes_back() {
     let bench = GatewayHarness::with(json!({"permissions": {"default": "ask"}})).await;
     let tools = json!([{"name": "locate", "description": "Where it is", "permissions": ["device.location"]}]);
     let (mut first, _) = connect(&bench, &bench.owner, "pixel").await;
@@ -99,7 +99,7 @@ async fn what_was_granted_to_a_removed_device_does_not_come_back_with_it() {
 }
 
 #[tokio::test]
-async fn a_restored_database_says_which_devices_there_are() {
+async fn a_restored_database_determines_the_devices() {
     let bench = GatewayHarness::new().await;
     let app = std::sync::Arc::clone(bench.gateway.app());
     let (first, _) = connect(&bench, &bench.owner, "pixel").await;
@@ -112,7 +112,7 @@ async fn a_restored_database_says_which_devices_there_are() {
     let (second, id) = connect(&bench, &bench.owner, "pixel").await;
     assert_eq!(id, "pixel-2");
 
-    // As it was before it was removed: the one that came after is unknown there.
+    // The state before the removal: the later device does not exist there.
     app.store.restore_from(&there).await.unwrap();
     bench.gateway.reload().await.unwrap();
     assert_eq!(second.expect_close().await.0, 4002);
@@ -120,7 +120,7 @@ async fn a_restored_database_says_which_devices_there_are() {
     let (first, id) = connect(&bench, &bench.owner, "pixel").await;
     assert_eq!(id, "pixel");
 
-    // As it was afterwards: it is removed, though it is here.
+    // The state after the removal: it is removed, although it is connected.
     app.store.restore_from(&gone).await.unwrap();
     bench.gateway.reload().await.unwrap();
     assert_eq!(first.expect_close().await.0, 4002);

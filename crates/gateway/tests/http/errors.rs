@@ -1,4 +1,4 @@
-//! Every refusal has one form and says what is wrong.
+//! Every error has the same format and describes the problem.
 
 use serde_json::json;
 
@@ -21,7 +21,7 @@ async fn unknown_paths_and_methods() {
 }
 
 #[tokio::test]
-async fn bodies_that_are_not_what_they_should_be() {
+async fn invalid_bodies_are_refused() {
     let bench = GatewayHarness::new().await;
     let send = async |kind: Option<&str>, body: &str| {
         let mut headers = vec![
@@ -48,9 +48,9 @@ async fn bodies_that_are_not_what_they_should_be() {
     assert_eq!(send(Some("application/json"), &large).await, refused(413, "body_too_large"));
 }
 
-/// Arguments are kept as text, which the parser passes over however deep it is.
+/// Arguments are kept as text, which the parser skips at any depth.
 #[tokio::test]
-async fn a_body_nests_as_deep_as_a_frame_and_no_deeper() {
+async fn the_nesting_of_a_body_is_limited_as_in_frames() {
     let bench = GatewayHarness::new().await;
     let call = async |depth: usize| {
         let inner = depth - 3;
@@ -70,9 +70,9 @@ async fn a_body_nests_as_deep_as_a_frame_and_no_deeper() {
     }
 }
 
-/// Who sends all of it before looking for an answer still finds it: the connection is not closed on them.
+/// A client that sends everything before it reads still gets the error: the connection is not closed early.
 #[tokio::test]
-async fn who_is_refused_while_sending_is_told_so() {
+async fn a_client_gets_the_error_while_it_is_still_sending() {
     use tokio::io::AsyncWriteExt;
     let bench = GatewayHarness::new().await;
     let ask = async |token: &str, more: &str| {
@@ -95,7 +95,7 @@ async fn who_is_refused_while_sending_is_told_so() {
         let answer = read_answer(stream).await;
         assert_eq!((answer.status, answer.code().as_str()), (status, code));
 
-        // Who asks before sending is answered before.
+        // A client that waits for permission to send gets the error before.
         let stream = ask(token, "Expect: 100-continue\r\n").await;
         let answer = read_answer(stream).await;
         assert_eq!((answer.status, answer.code().as_str()), (status, code));
@@ -103,7 +103,7 @@ async fn who_is_refused_while_sending_is_told_so() {
 }
 
 #[tokio::test]
-async fn a_body_without_a_length_is_bounded_too() {
+async fn a_body_without_a_length_is_limited() {
     let bench = GatewayHarness::new().await;
     let headers = [
         ("Host".to_owned(), "localhost".to_owned()),
@@ -137,7 +137,7 @@ async fn a_body_without_a_length_is_bounded_too() {
 }
 
 #[tokio::test]
-async fn queries_that_are_not_what_they_should_be() {
+async fn invalid_queries_are_refused() {
     let bench = GatewayHarness::new().await;
     for query in ["all=perhaps", "al=true", "all=true&all=false", "all"] {
         let refused = bench.send_as_owner("GET", &format!("/api/tokens?{query}"), None).await;
@@ -146,7 +146,7 @@ async fn queries_that_are_not_what_they_should_be() {
 }
 
 #[tokio::test]
-async fn a_token_in_the_address_is_pointed_out() {
+async fn a_token_in_the_url_is_reported() {
     let bench = GatewayHarness::new().await;
     let refused = bench.send("GET", &format!("/api/status?token={}", bench.owner), None, None).await;
     assert_eq!((refused.status, refused.code().as_str()), (401, "token_missing"));
@@ -155,12 +155,12 @@ async fn a_token_in_the_address_is_pointed_out() {
 }
 
 #[tokio::test]
-async fn the_owner_sees_how_the_gateway_is() {
+async fn the_owner_sees_the_state_of_the_gateway() {
     let bench = GatewayHarness::with(json!({"allow_remote_commands": true})).await;
     let status = bench.send_as_owner("GET", "/api/status", None).await.json();
     assert_eq!(status["version"], env!("CARGO_PKG_VERSION"));
     assert_eq!(status["url"], bench.gateway.url());
-    // Those that come with Toolway.
+    // The built-in tools.
     assert_eq!((&status["sources"], &status["tools"]), (&json!(2), &json!(6)));
     assert_eq!(status["warnings"][0]["subject"], "allow_remote_commands");
     bench.send("GET", "/api/tools", Some("wrong"), None).await;

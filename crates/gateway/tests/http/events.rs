@@ -8,8 +8,8 @@ use tokio::net::TcpStream;
 
 use crate::support::GatewayHarness;
 
-/// Longest wait for what must come.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// Maximum wait for an expected event.
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// An open event stream.
 pub(crate) struct SseTestReader {
@@ -18,7 +18,7 @@ pub(crate) struct SseTestReader {
 }
 
 impl SseTestReader {
-    /// Opens one, which must be granted.
+    /// Opens a stream, which must succeed.
     pub(crate) async fn open(
         bench: &GatewayHarness,
         method: &str,
@@ -52,32 +52,32 @@ impl SseTestReader {
         events
     }
 
-    /// The questions that an owner is shown.
+    /// Watches the questions for an owner.
     pub(crate) async fn watch(bench: &GatewayHarness) -> Self {
         Self::open(bench, "GET", "/api/approvals/watch", &bench.owner, None).await
     }
 
-    /// A call whose caller is there to be asked.
+    /// Makes an interactive call.
     pub(crate) async fn call(bench: &GatewayHarness, token: &str, tool: &str, body: Value) -> Self {
         Self::open(bench, "POST", &format!("/api/tools/{tool}/call"), token, Some(body)).await
     }
 
-    /// The next event of the stream: its name and its data.
+    /// Returns the name and data of the next event.
     pub(crate) async fn next(&mut self) -> (String, Value) {
-        let next = tokio::time::timeout(PATIENCE, self.read()).await.expect("an event in time");
+        let next = tokio::time::timeout(TIMEOUT, self.read()).await.expect("an event in time");
         next.expect("an event before the end")
     }
 
-    /// The next event, which must be of this name.
+    /// Returns the data of the next event, which must have this name.
     pub(crate) async fn expect(&mut self, name: &str) -> Value {
         let (found, data) = self.next().await;
         assert_eq!(found, name, "{data}");
         data
     }
 
-    /// Reads on to the end, where nothing more may come.
+    /// Reads to the end; there must be no further events.
     pub(crate) async fn end(mut self) {
-        let next = tokio::time::timeout(PATIENCE, self.read()).await.expect("an end in time");
+        let next = tokio::time::timeout(TIMEOUT, self.read()).await.expect("an end in time");
         assert_eq!(next, None);
     }
 
@@ -102,13 +102,13 @@ impl SseTestReader {
 
     async fn line(&mut self) -> String {
         let mut line = String::new();
-        let read = tokio::time::timeout(PATIENCE, self.stream.read_line(&mut line)).await;
+        let read = tokio::time::timeout(TIMEOUT, self.stream.read_line(&mut line)).await;
         assert!(read.expect("a line in time").unwrap() > 0, "the stream broke off");
         line.trim_end().to_owned()
     }
 }
 
-/// None of a comment, which keeps the connection alive.
+/// Parses an event. `None` for a comment, which keeps the connection alive.
 fn parse(event: &str) -> Option<(String, Value)> {
     let field = |name: &str| event.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
     let data = field("data")?;

@@ -1,4 +1,4 @@
-//! Answers that are kept: for whom, for how long, and taking them back.
+//! Stored answers: their subjects, their lifetimes, and revoking them.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ fn settings() -> Value {
     })
 }
 
-/// Grants this; gives the grant's id.
+/// Creates a grant and returns its id.
 async fn grant(bench: &GatewayHarness, body: Value) -> String {
     let made = bench.send_as_owner("POST", "/api/grants", Some(body)).await;
     assert_eq!(made.status, 201, "{made:?}");
@@ -35,19 +35,19 @@ async fn grants(bench: &GatewayHarness) -> Vec<Value> {
     bench.send_as_owner("GET", "/api/grants", None).await.json()["grants"].as_array().unwrap().clone()
 }
 
-/// What a call ends in: `success`, or its code.
+/// Returns the result of a call: `success` or its code.
 async fn call_outcome(bench: &GatewayHarness, token: &str, tool: &str) -> String {
     let outcome = bench.call(token, tool, json!({})).await;
     let word = outcome.get("code").unwrap_or(&outcome["status"]);
     word.as_str().unwrap().to_owned()
 }
 
-/// An owner who watches; gone in the moment in which it is dropped, which a connection is not.
+/// Watches as an owner. Unlike a connection, the watcher disappears at once when dropped.
 fn watch(bench: &GatewayHarness) -> QuestionWatcher {
     bench.gateway.app().engine.questions().watch()
 }
 
-/// Calls a tool and answers the question that comes as the owner; gives what the call ends in.
+/// Calls a tool, answers the question as the owner, and returns the result of the call.
 async fn call_outcome_answering(bench: &GatewayHarness, token: &str, tool: &str, answer: Value) -> String {
     let mut watching = watch(bench);
     let answering = async {
@@ -59,7 +59,7 @@ async fn call_outcome_answering(bench: &GatewayHarness, token: &str, tool: &str,
     ended
 }
 
-/// Calls a tool while an owner watches who is to be asked nothing.
+/// Calls a tool while an owner watches who must not be asked.
 async fn call_outcome_unasked(bench: &GatewayHarness, token: &str, tool: &str) -> String {
     let mut watching = watch(bench);
     let ended = call_outcome(bench, token, tool).await;
@@ -68,7 +68,7 @@ async fn call_outcome_unasked(bench: &GatewayHarness, token: &str, tool: &str) -
 }
 
 #[tokio::test]
-async fn a_grant_beforehand_holds_for_its_principal_until_it_is_taken_back() {
+async fn a_grant_is_valid_for_its_principal_until_it_is_revoked() {
     let bench = asking().await;
     let (one, other) = (bench.create_token("client").await, bench.create_token("client").await);
     let _probe = ProbeTools::offer(&bench, "desk", &["lamp", "door"]);
@@ -100,7 +100,7 @@ async fn a_grant_beforehand_holds_for_its_principal_until_it_is_taken_back() {
 }
 
 #[tokio::test]
-async fn whom_and_what_a_grant_reaches() {
+async fn the_scope_of_a_grant() {
     let bench = asking().await;
     let (plain, bound) = (bench.create_token("client").await, bench.create_agent_token("home").await);
     let _desk = ProbeTools::offer(&bench, "desk", &["lamp"]);
@@ -118,7 +118,7 @@ async fn whom_and_what_a_grant_reaches() {
 
     let all = grant(&bench, json!({"tool": "{desk,lab}/la*"})).await;
     assert_eq!((ended("lamp").await, ended("laser").await), (both(yes, yes), both(yes, yes)));
-    // A no counts before a yes, whichever came first and however far each reaches.
+    // A refusal wins over an approval, regardless of order and scope.
     let never =
         grant(&bench, json!({"tool": "lab/laser", "principal": plain.id, "decision": "denied_always"})).await;
     assert_eq!((ended("lamp").await, ended("laser").await), (both(yes, yes), both("denied_always", yes)));
@@ -128,7 +128,7 @@ async fn whom_and_what_a_grant_reaches() {
 }
 
 #[tokio::test]
-async fn a_grant_for_a_permission_is_none_for_running_and_the_other_way_round() {
+async fn a_grant_for_a_permission_is_not_one_for_running_and_vice_versa() {
     let bench = asking().await;
     let _probe = ProbeTools::with_permissions(&bench, "desk", "locate", &["device.location"]);
     let client = bench.create_token("client").await;
@@ -155,7 +155,7 @@ async fn a_grant_for_a_permission_is_none_for_running_and_the_other_way_round() 
 }
 
 #[tokio::test]
-async fn a_grant_ends_by_itself() {
+async fn a_grant_expires() {
     let bench = asking().await;
     let _probe = ProbeTools::offer(&bench, "desk", &["lamp"]);
     grant(&bench, json!({"tool": "desk/lamp", "expires_in_s": 60})).await;
@@ -168,7 +168,7 @@ async fn a_grant_ends_by_itself() {
 }
 
 #[tokio::test]
-async fn an_answer_for_always_is_kept_and_acts_until_it_is_revoked() {
+async fn an_answer_for_always_is_stored_until_it_is_revoked() {
     let bench = asking().await;
     let client = bench.create_token("client").await;
     let _probe = ProbeTools::offer(&bench, "desk", &["lamp", "door"]);
@@ -193,7 +193,7 @@ async fn an_answer_for_always_is_kept_and_acts_until_it_is_revoked() {
 }
 
 #[tokio::test]
-async fn an_answer_for_an_agent_holds_for_all_who_call_in_its_name() {
+async fn an_answer_for_an_agent_is_valid_for_all_its_callers() {
     let bench = asking().await;
     let (one, two) = (bench.create_agent_token("home").await, bench.create_agent_token("home").await);
     let other = bench.create_agent_token("work").await;
@@ -207,7 +207,7 @@ async fn an_answer_for_an_agent_holds_for_all_who_call_in_its_name() {
 }
 
 #[tokio::test]
-async fn an_answer_for_a_session_holds_there_and_does_not_outlive_the_gateway() {
+async fn an_answer_for_a_session_is_valid_there_until_a_restart() {
     let bench = asking().await;
     let client = bench.create_token("client").await;
     let probe = ProbeTools::with_permissions(&bench, "cellar", "locate", &["device.location"]);
@@ -217,7 +217,7 @@ async fn an_answer_for_a_session_holds_there_and_does_not_outlive_the_gateway() 
     first.decide(&question, "granted", "session").await;
     assert_eq!(first.expect("call_result").await["status"], "success");
     assert_eq!(first.call("locate", json!({})).await["status"], "success");
-    // On another connection it is the same session; another one is asked anew.
+    // Another connection has the same session; another session is asked again.
     let mut again = WebSocketClient::chat_at(&bench, &client.token, "/ws/chat?session_id=s-1").await;
     assert_eq!(again.call("locate", json!({})).await["status"], "success");
     let mut second = WebSocketClient::chat_at(&bench, &client.token, "/ws/chat?session_id=s-2").await;
@@ -226,7 +226,7 @@ async fn an_answer_for_a_session_holds_there_and_does_not_outlive_the_gateway() 
     second.decide(&question, "denied", "once").await;
     assert_eq!(second.expect("call_result").await["code"], "denied");
     assert_eq!(probe.run_count(), 3);
-    // Nor is it that of another who gives their session the same name.
+    // Another principal's session with the same name is a different one.
     let mut stranger = WebSocketClient::chat_at(
         &bench,
         &bench.create_token("client").await.token,
@@ -252,7 +252,7 @@ async fn an_answer_for_a_session_holds_there_and_does_not_outlive_the_gateway() 
 }
 
 #[tokio::test]
-async fn what_can_not_be_granted_is_refused_with_the_reason() {
+async fn invalid_grants_are_refused_with_the_reason() {
     let bench = asking().await;
     let cases = [
         (json!({}), "tool"),

@@ -1,4 +1,4 @@
-//! The owner's hooks around every call, from the settings.
+//! The owner's hooks for every call, from the settings.
 
 use serde_json::{Value, json};
 use toolway_gateway::GatewayStartError;
@@ -7,7 +7,7 @@ use crate::probe_tools::ProbeTools;
 use crate::support::GatewayHarness;
 use crate::websocket::WebSocketClient;
 
-/// A hook that runs this with the shell.
+/// Creates a hook that runs this shell script.
 fn hook(name: &str, script: &str, more: Value) -> Value {
     let mut hook = json!({
         "name": name, "kind": "command", "program": "/bin/sh", "args": ["-c", script], "on_failure": "closed",
@@ -23,7 +23,7 @@ async fn record(bench: &GatewayHarness, outcome: &Value) -> Value {
 }
 
 #[tokio::test]
-async fn a_hook_stops_calls_of_its_tools_wherever_they_live() {
+async fn a_hook_stops_calls_of_its_tools_from_every_source() {
     let script = r#"cat >/dev/null; echo '{"decision":"cancel","reason":"not on Sundays"}'"#;
     let hooks =
         json!([hook("sunday", script, json!({"tools": ["pixel/*", "desk/lamp"], "stages": ["before"]}))]);
@@ -80,7 +80,7 @@ async fn a_hook_changes_arguments_which_are_checked_again_and_replaces_results()
 }
 
 #[tokio::test]
-async fn a_hook_that_fails_stops_the_call_or_not_as_its_owner_says() {
+async fn a_failed_hook_stops_the_call_depending_on_its_setting() {
     let failing = |on_failure: &str| json!({"hooks": [hook("guard", "echo broken >&2; exit 3", json!({"on_failure": on_failure, "stages": ["before"]}))]});
     let bench = GatewayHarness::with(failing("closed")).await;
     let probe = ProbeTools::offer(&bench, "desk", &["lamp"]);
@@ -93,7 +93,7 @@ async fn a_hook_that_fails_stops_the_call_or_not_as_its_owner_says() {
 }
 
 #[tokio::test]
-async fn a_hook_hears_who_calls_what_and_how_it_ended() {
+async fn a_hook_gets_caller_tool_and_outcome() {
     let dir = tempfile::tempdir().unwrap();
     let heard = dir.path().join("heard");
     let script = format!("cat >> '{}'", heard.display());
@@ -118,7 +118,7 @@ async fn a_hook_hears_who_calls_what_and_how_it_ended() {
 }
 
 #[tokio::test]
-async fn hooks_that_can_not_be_asked_keep_the_gateway_from_starting() {
+async fn unusable_hooks_prevent_the_start() {
     let gone =
         json!({"name": "gone", "kind": "command", "program": "/nowhere/at/all", "on_failure": "closed"});
     let unsigned = json!({"name": "web", "kind": "webhook", "url": "https://a.example/", "on_failure": "open",
@@ -128,7 +128,7 @@ async fn hooks_that_can_not_be_asked_keep_the_gateway_from_starting() {
         (json!([hook("fine", "true", json!({})), gone]), vec!["hooks[1].program"]),
         (json!([hook("a", "true", json!({})), hook("a", "true", json!({}))]), vec!["hooks[1].name"]),
         (json!([hook("a", "true", json!({"url": "https://a.example/"}))]), vec!["hooks[0].url"]),
-        // Nobody is trusted here, so nothing can be asked over TLS.
+        // Without certificate authorities, no TLS request is possible.
         (json!([unsigned]), vec!["hooks"]),
     ] {
         let GatewayStartError::Settings(problems) =

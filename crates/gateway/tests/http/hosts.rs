@@ -1,4 +1,4 @@
-//! Hosts, origins and proxies, as they arrive over the wire. The rules' own tables are beside them.
+//! Hosts, origins and proxies in real requests. The rules have their own unit tests.
 
 use serde_json::json;
 
@@ -15,7 +15,7 @@ async fn a_web_page_of_another_origin_cannot_reach_the_gateway_r20() {
     let bench = GatewayHarness::new().await;
     let own = bench.address().to_string();
     for path in ["/", "/health", "/api/status", "/ws/chat", "/ws/device", "/nothing"] {
-        // A name that an attacker's name server points at this computer.
+        // A name that an attacker's DNS server resolves to this computer.
         let rebound = get(&bench, path, &[("Host", "evil.example")]).await;
         assert_eq!((rebound.status, rebound.code().as_str()), (403, "host_not_allowed"), "{path}");
         let foreign = get(&bench, path, &[("Host", &own), ("Origin", "https://evil.example")]).await;
@@ -35,7 +35,7 @@ async fn a_web_page_of_another_origin_cannot_reach_the_gateway_r20() {
 }
 
 #[tokio::test]
-async fn tricks_with_hosts() {
+async fn ambiguous_hosts_are_refused() {
     let bench = GatewayHarness::new().await;
     let port = bench.address().port();
     for (host, status) in [
@@ -61,7 +61,7 @@ async fn tricks_with_hosts() {
 }
 
 #[tokio::test]
-async fn a_listed_page_may_send_and_read() {
+async fn an_allowed_page_may_send_requests_and_read_responses() {
     let bench = GatewayHarness::with(json!({"allowed_origins": ["https://app.example"]})).await;
     let page = [("Host", "localhost"), ("Origin", "https://app.example")];
     let answer = get(&bench, "/api/status", &page).await;
@@ -85,7 +85,7 @@ async fn a_listed_page_may_send_and_read() {
 }
 
 #[tokio::test]
-async fn proxies_are_believed_only_where_they_are_trusted() {
+async fn headers_of_untrusted_proxies_are_ignored() {
     let forwarded =
         [("Host", "localhost"), ("X-Forwarded-Host", "tools.example.org"), ("X-Forwarded-Proto", "https")];
     let settings = json!({"public_url": "https://tools.example.org"});

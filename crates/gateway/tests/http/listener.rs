@@ -1,4 +1,4 @@
-//! The listener's bounds.
+//! The limits of the listener.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::support::{GatewayHarness, read_answer};
 const HEAD: &[u8] = b"GET /health HTTP/1.1\r\nHost: localhost\r\n";
 
 #[tokio::test]
-async fn one_connection_too_many_is_told_so() {
+async fn a_connection_over_the_limit_gets_an_error() {
     let bench = GatewayHarness::with(json!({"limits": {"connections": 2}})).await;
     let mut held = Vec::new();
     for _ in 0..2 {
@@ -26,7 +26,7 @@ async fn one_connection_too_many_is_told_so() {
     let refused = read_answer(TcpStream::connect(bench.address()).await.unwrap()).await;
     assert_eq!((refused.status, refused.code().as_str()), (503, "too_many_connections"));
     held.pop();
-    // A place is given back as soon as its connection is gone.
+    // The capacity is free as soon as the connection is closed.
     while bench.gateway.app().connections.len() == 2 {
         tokio::task::yield_now().await;
     }
@@ -34,12 +34,12 @@ async fn one_connection_too_many_is_told_so() {
 }
 
 #[tokio::test]
-async fn a_head_that_never_ends_is_not_waited_for() {
+async fn an_incomplete_head_times_out() {
     let bench = GatewayHarness::with(json!({"timeouts": {"request_s": 0.2}})).await;
     let mut stream = TcpStream::connect(bench.address()).await.unwrap();
     stream.write_all(HEAD).await.unwrap();
     let mut rest = Vec::new();
-    // Closed with or without a word, but closed.
+    // Closed with or without a response.
     let closed = tokio::time::timeout(Duration::from_secs(20), stream.read_to_end(&mut rest)).await;
     assert!(closed.is_ok());
     assert!(!String::from_utf8_lossy(&rest).contains("200 OK"));
@@ -62,7 +62,7 @@ async fn a_head_that_is_too_large_is_refused() {
 }
 
 #[tokio::test]
-async fn garbage_is_refused_and_disturbs_nobody() {
+async fn garbage_is_refused_without_affecting_others() {
     let bench = GatewayHarness::new().await;
     for garbage in [&b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"[..], b"\0\0\0\0\r\n\r\n", b"GET\r\n\r\n"]
     {
@@ -77,10 +77,10 @@ async fn garbage_is_refused_and_disturbs_nobody() {
 }
 
 #[tokio::test]
-async fn it_stops_within_its_bound_whoever_holds_on() {
+async fn shutdown_is_bounded_despite_open_connections() {
     let bench = GatewayHarness::with(json!({"timeouts": {"shutdown_s": 0.5, "request_s": 60}})).await;
     let address = bench.address();
-    // One idle, one in the middle of its head.
+    // One idle connection, and one in the middle of its head.
     let _idle = TcpStream::connect(address).await.unwrap();
     let mut slow = TcpStream::connect(address).await.unwrap();
     slow.write_all(HEAD).await.unwrap();

@@ -1,4 +1,4 @@
-//! A real gateway on a free port, spoken to over real sockets, byte by byte where it matters.
+//! Tests of a real gateway on a free port over real sockets, with raw bytes if necessary.
 
 #[cfg(test)]
 mod agents;

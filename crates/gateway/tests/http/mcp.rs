@@ -1,4 +1,4 @@
-//! MCP clients at `/mcp`: both eras over real sockets, byte by byte where it matters.
+//! MCP clients at `/mcp`: both protocol eras over real sockets, with raw bytes if necessary.
 
 use serde_json::{Value, json};
 use toolway_types::{RawJson, SpecDocument};
@@ -14,7 +14,7 @@ fn spec(name: &str) -> SpecDocument {
     SpecDocument { parameters: Some(RawJson::parse(SCHEMA).unwrap()), ..SpecDocument::named(name) }
 }
 
-/// A device that offers these tools.
+/// Connects a device with these tools.
 pub(crate) async fn device(bench: &GatewayHarness, tools: Value) -> WebSocketClient {
     let made = bench.create_token("device").await;
     let mut device = WebSocketClient::device(bench, &made.token, "phone").await;
@@ -23,7 +23,7 @@ pub(crate) async fn device(bench: &GatewayHarness, tools: Value) -> WebSocketCli
 }
 
 #[tokio::test]
-async fn both_eras_see_the_same_tools_and_specs_stay_as_they_were_written() {
+async fn both_eras_get_the_same_tools_with_unchanged_specs() {
     let bench = GatewayHarness::new().await;
     let _probe = ProbeTools::with(&bench, "desk", vec![spec("b"), spec("a")]);
     let token = bench.create_token("client").await.token;
@@ -46,7 +46,7 @@ async fn both_eras_see_the_same_tools_and_specs_stay_as_they_were_written() {
 }
 
 #[tokio::test]
-async fn a_newer_client_is_told_how_long_a_list_holds_and_an_older_one_is_not() {
+async fn only_a_newer_client_gets_the_lifetime_of_a_list() {
     let bench = GatewayHarness::new().await;
     let _probe = ProbeTools::offer(&bench, "desk", &["a"]);
     let token = bench.create_token("client").await.token;
@@ -82,7 +82,7 @@ async fn a_devices_tool_is_called_with_the_callers_own_bytes() {
 }
 
 #[tokio::test]
-async fn an_unknown_tool_is_no_result_and_neither_is_one_that_policy_hides() {
+async fn unknown_and_hidden_tools_are_protocol_errors() {
     let bench = GatewayHarness::with(
         json!({"policy": {"rules": [{"when": {"tools": ["desk/hidden"]}, "effect": "deny"}]}}),
     )
@@ -103,7 +103,7 @@ async fn an_unknown_tool_is_no_result_and_neither_is_one_that_policy_hides() {
 }
 
 #[tokio::test]
-async fn bad_arguments_are_a_result_that_says_all_that_is_wrong() {
+async fn invalid_arguments_are_a_result_with_all_problems() {
     let bench = GatewayHarness::new().await;
     let probe = ProbeTools::with(&bench, "desk", vec![spec("a")]);
     let token = bench.create_token("client").await.token;
@@ -120,7 +120,7 @@ async fn bad_arguments_are_a_result_that_says_all_that_is_wrong() {
 }
 
 #[tokio::test]
-async fn an_agents_door_shows_its_tools_alone() {
+async fn the_entry_point_of_an_agent_has_only_its_tools() {
     let bench = GatewayHarness::new().await;
     let _probe = ProbeTools::offer(&bench, "desk", &["a", "b"]);
     let token = bench.create_token("client").await.token;
@@ -130,7 +130,7 @@ async fn an_agents_door_shows_its_tools_alone() {
     let listed = client.request("tools/list", json!({})).await;
     let names: Vec<_> =
         listed["result"]["tools"].as_array().unwrap().iter().map(|tool| &tool["name"]).collect();
-    // Whoever has an agent may look for its tools.
+    // A client with an agent can search the agent's tools.
     assert_eq!(names, ["find_tools", "desk__a"]);
     let answer = client.request("tools/call", json!({"name": "desk__b"})).await;
     assert_eq!(answer["error"]["code"], -32602);
@@ -142,7 +142,7 @@ async fn an_agents_door_shows_its_tools_alone() {
 }
 
 #[tokio::test]
-async fn who_comes_without_a_token_or_may_not_call_is_refused_at_every_door() {
+async fn requests_without_a_suitable_token_are_refused_at_every_entry_point() {
     let bench = GatewayHarness::new().await;
     let _probe = ProbeTools::offer(&bench, "desk", &["a"]);
     let device = bench.create_token("device").await.token;
@@ -158,7 +158,7 @@ async fn who_comes_without_a_token_or_may_not_call_is_refused_at_every_door() {
 }
 
 #[tokio::test]
-async fn bounds_in_the_address_take_away_and_give_nothing() {
+async fn query_parameters_can_only_narrow_the_tools() {
     let bench = GatewayHarness::with(json!({"policy": {"trusted_sources": ["desk"]}})).await;
     let reading = SpecDocument {
         annotations: Some(RawJson::parse(r#"{"readOnlyHint":true}"#).unwrap()),
@@ -181,7 +181,7 @@ async fn bounds_in_the_address_take_away_and_give_nothing() {
     }
 }
 
-/// A gateway that asks before a tool may use a permission.
+/// Starts a gateway that asks before a tool may use a permission.
 async fn asking() -> (GatewayHarness, ProbeTools, String) {
     let bench = GatewayHarness::with(json!({"permissions": {"default": "ask"}})).await;
     let probe = ProbeTools::with_permissions(&bench, "desk", "locate", &["device.location"]);
@@ -200,7 +200,7 @@ fn consent(decision: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_newer_client_is_asked_for_a_permission_in_the_answer_and_answers_in_the_next_request() {
+async fn a_newer_client_answers_a_permission_question_in_its_next_request() {
     let (bench, probe, token) = asking().await;
     let mut client = McpTestClient::with(&bench, "/mcp", &token, McpEra::Modern, forms()).await;
     let call = json!({"name": "desk__locate", "arguments": {"exact": true}});
@@ -221,14 +221,14 @@ async fn a_newer_client_is_asked_for_a_permission_in_the_answer_and_answers_in_t
     let done = result(&client.request("tools/call", again.clone()).await).clone();
     assert_eq!((&done["content"][0]["text"], probe.run_count()), (&json!("ran"), 1), "{done}");
 
-    // The word worked once.
+    // The request state worked only once.
     let replayed = client.request("tools/call", again).await;
     assert_eq!(replayed["error"]["code"], -32602, "{replayed}");
     assert_eq!(probe.run_count(), 1);
 }
 
 #[tokio::test]
-async fn a_request_state_is_of_its_request_its_principal_and_its_making_alone() {
+async fn a_request_state_is_bound_to_its_request_and_principal() {
     let (bench, probe, token) = asking().await;
     let mut client = McpTestClient::with(&bench, "/mcp", &token, McpEra::Modern, forms()).await;
     let other = bench.create_token("client").await.token;
@@ -246,7 +246,7 @@ async fn a_request_state_is_of_its_request_its_principal_and_its_making_alone() 
     }
     let changed = json!(format!("{}x", states[0].as_str().unwrap()));
     assert_eq!(client.request("tools/call", with(&changed, 0)).await["error"]["code"], -32602);
-    // Another's, and another request's.
+    // A state of another principal, and of another request.
     assert_eq!(stranger.request("tools/call", with(&states[1], 1)).await["error"]["code"], -32602);
     assert_eq!(client.request("tools/call", with(&states[2], 7)).await["error"]["code"], -32602);
     assert_eq!(probe.run_count(), 0);
@@ -282,7 +282,7 @@ async fn a_declined_or_unrelated_answer_does_not_approve_the_call_e9() {
 }
 
 #[tokio::test]
-async fn a_client_without_forms_is_not_asked_and_is_told_how_to_allow_it() {
+async fn a_client_without_elicitation_gets_a_hint_instead_of_a_question() {
     let (bench, probe, token) = asking().await;
     for (era, capabilities) in
         [(McpEra::Modern, json!({})), (McpEra::Nov2025, json!({"elicitation": {"url": {}}}))]
@@ -297,7 +297,7 @@ async fn a_client_without_forms_is_not_asked_and_is_told_how_to_allow_it() {
 }
 
 #[tokio::test]
-async fn an_mcp_session_is_its_principals_and_ends_when_it_is_ended() {
+async fn an_mcp_session_belongs_to_its_principal_and_can_be_deleted() {
     let bench = GatewayHarness::new().await;
     let _probe = ProbeTools::offer(&bench, "desk", &["a"]);
     let token = bench.create_token("client").await.token;
@@ -309,7 +309,7 @@ async fn an_mcp_session_is_its_principals_and_ends_when_it_is_ended() {
     assert_eq!(refused.status, 404, "{refused:?}");
     stranger.session = own;
     assert_eq!(stranger.send("tools/list", "{}").await.status, 200);
-    // The same token at another door is another session.
+    // The same token at another entry point has another session.
     let mut elsewhere = McpTestClient::at(&bench, "/mcp/sources/desk", &token, McpEra::Nov2025).await;
     elsewhere.session = client.session.clone();
     assert_eq!(elsewhere.send("tools/list", "{}").await.status, 404);
@@ -323,7 +323,7 @@ async fn an_mcp_session_is_its_principals_and_ends_when_it_is_ended() {
 }
 
 #[tokio::test]
-async fn as_many_mcp_sessions_as_may_be_and_no_more() {
+async fn the_number_of_mcp_sessions_is_limited() {
     let bench = GatewayHarness::with(json!({"mcp": {"max_sessions": 4}})).await;
     let (one, two, three) = (
         bench.create_token("client").await.token,
@@ -332,7 +332,7 @@ async fn as_many_mcp_sessions_as_may_be_and_no_more() {
     );
     let mut first = McpTestClient::at(&bench, "/mcp", &one, McpEra::Nov2025).await;
     let mut second = McpTestClient::at(&bench, "/mcp", &one, McpEra::Nov2025).await;
-    // Half of all are one principal's at most; the longest idle one goes for a third.
+    // One principal has at most half of all sessions; the longest idle one is ended for a third.
     assert_eq!(second.send("ping", "{}").await.status, 200);
     let _third = McpTestClient::at(&bench, "/mcp", &one, McpEra::Nov2025).await;
     assert_eq!(first.send("ping", "{}").await.status, 404);
@@ -341,7 +341,7 @@ async fn as_many_mcp_sessions_as_may_be_and_no_more() {
         McpTestClient::at(&bench, "/mcp", &two, McpEra::Nov2025).await,
         McpTestClient::at(&bench, "/mcp", &two, McpEra::Nov2025).await,
     );
-    // Somebody else's are not ended for yet another.
+    // Sessions of other principals are not ended.
     let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
     let body = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}).to_string();
     let headers = [
@@ -354,7 +354,7 @@ async fn as_many_mcp_sessions_as_may_be_and_no_more() {
     assert_eq!(refused.status, 503, "{refused:?}");
     assert!(refused.body.contains("mcp.max_sessions"), "{refused:?}");
     assert_eq!(refused.header("retry-after"), Some("60"));
-    // Who needs none is served.
+    // A client without a session is served.
     let mut modern = McpTestClient::at(&bench, "/mcp", &three, McpEra::Modern).await;
     assert_eq!(modern.send("tools/list", "{}").await.status, 200);
 }
@@ -376,7 +376,7 @@ async fn an_idle_mcp_session_ends() {
 }
 
 #[tokio::test]
-async fn an_unknown_version_is_refused_with_those_that_there_are() {
+async fn an_unknown_version_is_refused_with_the_supported_ones() {
     let bench = GatewayHarness::new().await;
     let token = bench.create_token("client").await.token;
     let client = McpTestClient::at(&bench, "/mcp", &token, McpEra::Modern).await;
@@ -398,12 +398,12 @@ async fn an_unknown_version_is_refused_with_those_that_there_are() {
     assert!(refused.body.contains("2026-07-28"), "{refused:?}");
 }
 
-/// A client that knows tasks.
+/// Capabilities of a client that supports tasks.
 fn tasks() -> Value {
     json!({"extensions": {"io.modelcontextprotocol/tasks": {}}, "elicitation": {"form": {}}})
 }
 
-/// How a task stands once it is none of these.
+/// Polls a task until it is in none of these states.
 async fn task_beyond(client: &mut McpTestClient<'_>, id: &Value, stages: &[&str]) -> Value {
     let beyond = async {
         loop {
@@ -418,7 +418,7 @@ async fn task_beyond(client: &mut McpTestClient<'_>, id: &Value, stages: &[&str]
 }
 
 #[tokio::test]
-async fn a_call_that_outlasts_its_request_becomes_a_task_and_its_result_stays_as_it_was_written() {
+async fn a_long_call_becomes_a_task_with_an_unchanged_result() {
     let bench = GatewayHarness::new().await;
     let mut device = device(&bench, json!([{"name": "slow"}])).await;
     let token = bench.create_token("client").await.token;
@@ -427,7 +427,7 @@ async fn a_call_that_outlasts_its_request_becomes_a_task_and_its_result_stays_as
     assert_eq!((&made["resultType"], &made["status"]), (&json!("task"), &json!("working")), "{made}");
     let id = &made["taskId"];
     assert_eq!(made["createdAt"], "2023-11-14T22:13:20.000Z");
-    // Another's token does not see it.
+    // Another principal does not see it.
     let other = bench.create_token("client").await.token;
     let mut stranger = McpTestClient::with(&bench, "/mcp", &other, McpEra::Modern, tasks()).await;
     for method in ["tasks/get", "tasks/cancel"] {
@@ -455,7 +455,7 @@ async fn a_task_that_is_cancelled_ends_its_call() {
 }
 
 #[tokio::test]
-async fn what_a_task_asks_is_answered_in_the_task() {
+async fn questions_of_a_task_are_answered_in_the_task() {
     let (bench, probe, token) = asking().await;
     let mut client = McpTestClient::with(&bench, "/mcp", &token, McpEra::Modern, tasks()).await;
     let made = result(&client.request("tools/call", json!({"name": "desk__locate"})).await).clone();
@@ -472,7 +472,7 @@ async fn what_a_task_asks_is_answered_in_the_task() {
 }
 
 #[tokio::test]
-async fn who_does_not_know_tasks_is_given_none() {
+async fn a_client_without_tasks_gets_none() {
     let bench = GatewayHarness::new().await;
     let token = bench.create_token("client").await.token;
     let mut client = McpTestClient::at(&bench, "/mcp", &token, McpEra::Modern).await;
@@ -481,7 +481,7 @@ async fn who_does_not_know_tasks_is_given_none() {
 }
 
 #[tokio::test]
-async fn a_list_that_was_kept_is_another_once_its_tools_or_the_rules_are() {
+async fn a_cached_list_changes_with_tools_and_rules() {
     let bench = GatewayHarness::new().await;
     let first = ProbeTools::offer(&bench, "desk", &["a"]);
     let token = bench.create_token("client").await.token;
@@ -506,7 +506,7 @@ async fn a_list_that_was_kept_is_another_once_its_tools_or_the_rules_are() {
 }
 
 #[tokio::test]
-async fn nothing_is_left_of_an_mcp_session_that_has_ended() {
+async fn an_ended_mcp_session_leaves_nothing_behind() {
     let bench = GatewayHarness::new().await;
     let token = bench.create_token("client").await.token;
     let engine = &bench.gateway.app().engine;

@@ -1,11 +1,11 @@
-//! An MCP client that sends exactly what it is told, in the form of one era.
+//! An MCP client that sends exactly the given messages, in the form of one protocol era.
 
 use serde_json::{Value, json};
 use toolway_types::RawJson;
 
 use crate::support::{GatewayHarness, HttpAnswer};
 
-/// Which version a client speaks.
+/// Protocol era of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum McpEra {
     Modern,
@@ -33,18 +33,18 @@ pub(crate) struct McpTestClient<'b> {
     token: String,
     pub(crate) era: McpEra,
     capabilities: Value,
-    /// The MCP session, where the era has such.
+    /// The MCP session, if the era has sessions.
     pub(crate) session: Option<String>,
     next: i64,
 }
 
 impl<'b> McpTestClient<'b> {
-    /// One that can do nothing beyond calling.
+    /// Creates a client without capabilities.
     pub(crate) async fn at(bench: &'b GatewayHarness, path: &str, token: &str, era: McpEra) -> Self {
         Self::with(bench, path, token, era, json!({})).await
     }
 
-    /// One with these capabilities; initialized where the era has that.
+    /// Creates a client with these capabilities, and initializes it if the era requires that.
     pub(crate) async fn with(
         bench: &'b GatewayHarness,
         path: &str,
@@ -69,22 +69,22 @@ impl<'b> McpTestClient<'b> {
         client
     }
 
-    /// A request and its answer.
+    /// Sends a request and returns the response.
     pub(crate) async fn request(&mut self, method: &str, params: Value) -> Value {
         self.request_raw(method, &RawJson::from(&params)).await
     }
 
-    /// The same with parameters as they are written.
+    /// Sends a request with unchanged parameters.
     pub(crate) async fn request_raw(&mut self, method: &str, params: &RawJson) -> Value {
         last_message(&self.send(method, params.get()).await)
     }
 
-    /// A request and the bytes of its answer.
+    /// Sends a request and returns the bytes of the response.
     pub(crate) async fn request_text(&mut self, method: &str, params: Value) -> String {
         self.send(method, &params.to_string()).await.body
     }
 
-    /// A request and the HTTP answer.
+    /// Sends a request and returns the HTTP response.
     pub(crate) async fn send(&mut self, method: &str, params: &str) -> HttpAnswer {
         let id = self.next;
         self.next += 1;
@@ -95,7 +95,7 @@ impl<'b> McpTestClient<'b> {
         self.post(&message(Some(id), method, &params)).await
     }
 
-    /// What a request of 2026-07-28 says of its client, before everything else.
+    /// Adds the client's description, which a request of 2026-07-28 contains first.
     fn with_meta(&self, params: &str) -> String {
         let meta = json!({
             "io.modelcontextprotocol/protocolVersion": self.era.version(),
@@ -113,7 +113,7 @@ impl<'b> McpTestClient<'b> {
         format!(r#"{{"_meta":{meta}{comma}{inside}"#)
     }
 
-    /// A message, as it is written.
+    /// Sends a message unchanged.
     pub(crate) async fn post(&self, body: &str) -> HttpAnswer {
         let said: Value = serde_json::from_str(body).unwrap();
         let mut headers = self.headers();
@@ -146,7 +146,7 @@ fn message(id: Option<i64>, method: &str, params: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0",{id}"method":"{method}","params":{params}}}"#)
 }
 
-/// All messages of an answer, in JSON or as events.
+/// Returns all messages of a response, in JSON or as events.
 #[track_caller]
 pub(crate) fn messages(answer: &HttpAnswer) -> Vec<Value> {
     if answer.header("content-type").is_some_and(|kind| kind.starts_with("application/json")) {
@@ -164,7 +164,7 @@ fn last_message(answer: &HttpAnswer) -> Value {
     messages(answer).pop().unwrap_or_else(|| panic!("no message: {answer:?}"))
 }
 
-/// The result of an answer.
+/// Returns the result of a response.
 #[track_caller]
 pub(crate) fn result(answer: &Value) -> &Value {
     assert!(answer["error"].is_null(), "{answer}");

@@ -1,4 +1,4 @@
-//! The plainest calls at `/mcp`, and what is nearly one.
+//! Plain calls at `/mcp`, which have a fast path, and requests that are nearly plain.
 
 use serde_json::{Value, json};
 
@@ -7,9 +7,9 @@ use crate::mcp_client::{McpEra, McpTestClient, result};
 use crate::probe_tools::ProbeTools;
 use crate::support::GatewayHarness;
 
-/// The same call of 2026-07-28 in forms that mean the same, of which only the first is the plainest.
+/// The same call of 2026-07-28 in equivalent forms. Only the first is plain.
 #[tokio::test]
-async fn a_call_is_answered_alike_whether_or_not_it_is_written_in_the_plainest_form() {
+async fn equivalent_forms_of_a_call_have_the_same_response() {
     let bench = GatewayHarness::new().await;
     let mut device = device(&bench, json!([{"name": "echo"}])).await;
     let token = bench.create_token("client").await.token;
@@ -53,7 +53,7 @@ async fn a_call_is_answered_alike_whether_or_not_it_is_written_in_the_plainest_f
 }
 
 #[tokio::test]
-async fn what_is_nearly_a_plain_call_is_refused_as_the_specification_says() {
+async fn nearly_plain_calls_are_refused_as_specified() {
     let bench = GatewayHarness::new().await;
     let probe = ProbeTools::offer(&bench, "desk", &["a"]);
     let token = bench.create_token("client").await.token;
@@ -79,7 +79,7 @@ async fn what_is_nearly_a_plain_call_is_refused_as_the_specification_says() {
     };
     assert_eq!(post(plain.clone(), &body).await.status, 200);
     assert_eq!(probe.run_count(), 1);
-    // -32020 is HeaderMismatch; what a body lacks is -32602; both are said with 400.
+    // -32020 is HeaderMismatch; missing fields of the body are -32602. Both have the status 400.
     for (name, value) in [
         ("Mcp-Name", Some("desk__b")),
         ("Mcp-Name", None),
@@ -108,7 +108,7 @@ async fn what_is_nearly_a_plain_call_is_refused_as_the_specification_says() {
 }
 
 #[tokio::test]
-async fn a_plain_call_whose_client_goes_away_is_cancelled_at_its_device() {
+async fn a_plain_call_is_cancelled_when_its_client_disconnects() {
     let bench = GatewayHarness::new().await;
     let mut device = device(&bench, json!([{"name": "slow"}])).await;
     let token = bench.create_token("client").await.token;

@@ -1,11 +1,11 @@
-//! MCP servers over REST: those at an address can be set, what runs a program or sends a secret can't.
+//! MCP servers over REST: servers with a URL can be set; programs and secrets can't.
 
 use serde_json::{Value, json};
 use toolway_gateway::SettingsOrigin;
 
 use crate::support::GatewayHarness;
 
-/// Nobody listens there, and what is disabled is not asked.
+/// A disabled server at an address without a listener.
 fn somewhere() -> Value {
     json!({"url": "http://127.0.0.1:9/mcp", "disabled": true})
 }
@@ -21,7 +21,7 @@ async fn put(bench: &GatewayHarness, name: &str, body: Value) -> (u16, String, S
 }
 
 #[tokio::test]
-async fn one_at_an_address_is_added_changed_and_removed() {
+async fn a_server_with_a_url_is_added_changed_and_removed() {
     let bench = GatewayHarness::new().await;
     let mut body = somewhere();
     body["headers"] = json!({"X-Api-Key": "k3y-in-clear", "Authorization": "Bearer t0p"});
@@ -39,7 +39,7 @@ async fn one_at_an_address_is_added_changed_and_removed() {
         let about = std::fs::metadata(bench.dir.path().join("mcp.toml")).unwrap();
         assert_eq!(std::os::unix::fs::PermissionsExt::mode(&about.permissions()) & 0o777, 0o600);
     }
-    // What was shown as hidden stays, at the same address and at no other.
+    // A hidden value stays for the same address only.
     let mut again = docs["definition"].clone();
     again["sampling"] = json!(true);
     assert_eq!(put(&bench, "docs", again.clone()).await.0, 200);
@@ -55,7 +55,7 @@ async fn one_at_an_address_is_added_changed_and_removed() {
 }
 
 #[tokio::test]
-async fn what_runs_a_program_is_set_in_files_only() {
+async fn a_server_with_a_program_can_be_set_only_in_files() {
     let bench = GatewayHarness::new().await;
     std::fs::write(bench.dir.path().join("mcp.toml"), "[servers.tool]\ncommand = \"x\"\ndisabled = true\n")
         .unwrap();
@@ -71,14 +71,14 @@ async fn what_runs_a_program_is_set_in_files_only() {
     let kept = bench.send_as_owner("DELETE", "/api/mcp/servers/tool", None).await;
     assert_eq!((kept.status, kept.code().as_str()), (403, "remote_commands_disabled"));
     assert_eq!(file(&bench), before);
-    // Where the owner said so, it can be.
+    // It can be set if the owner allows it.
     let bench = bench.restart(json!({"allow_remote_commands": true})).await;
     assert_eq!(put(&bench, "new", json!({"command": "sh", "disabled": true})).await.0, 201);
     assert_eq!(bench.send_as_owner("DELETE", "/api/mcp/servers/tool", None).await.status, 204);
 }
 
 #[tokio::test]
-async fn a_secret_that_is_kept_here_is_sent_nowhere_else() {
+async fn a_stored_secret_is_not_sent_to_another_address() {
     let bench = GatewayHarness::new().await;
     let text = "[servers.docs]\nurl = \"http://127.0.0.1:9/mcp\"\ndisabled = true\nheaders = { A = \"secret:docs\" }\n";
     std::fs::write(bench.dir.path().join("mcp.toml"), text).unwrap();
@@ -98,7 +98,7 @@ async fn a_secret_that_is_kept_here_is_sent_nowhere_else() {
 }
 
 #[tokio::test]
-async fn what_stands_in_the_settings_is_changed_there() {
+async fn a_server_in_the_settings_can_be_changed_only_there() {
     let origin = SettingsOrigin {
         file: Some("/etc/toolway.toml".into()),
         server_lines: [("docs".to_owned(), 12)].into(),
@@ -114,13 +114,13 @@ async fn what_stands_in_the_settings_is_changed_there() {
     assert_eq!(bench.send_as_owner("DELETE", "/api/mcp/servers/docs", None).await.status, 409);
     let disabled = bench.send_as_owner("POST", "/api/mcp/servers/docs/reconnect", None).await;
     assert_eq!((disabled.status, disabled.code().as_str()), (409, "server_disabled"));
-    // Other settings count at once.
+    // New settings apply at once.
     bench.apply(json!({})).await.unwrap();
     assert_eq!(bench.send_as_owner("GET", "/api/mcp/servers", None).await.json()["servers"], json!([]));
 }
 
 #[tokio::test]
-async fn what_can_not_be_is_refused_and_what_is_wrong_in_the_file_is_shown() {
+async fn invalid_servers_are_refused_and_problems_of_the_file_are_shown() {
     let bench = GatewayHarness::new().await;
     for (name, body, word) in [
         ("Docs", somewhere(), "can't be a server's name"),
@@ -128,7 +128,7 @@ async fn what_can_not_be_is_refused_and_what_is_wrong_in_the_file_is_shown() {
         ("docs", json!({"url": "ftp://x"}), "no way to reach"),
         ("docs", json!({"url": "http://127.0.0.1:9", "headers": {"Host": "x"}}), "sets this header itself"),
         ("docs", json!({"url": "http://127.0.0.1:9", "header": {}}), "unknown field"),
-        ("docs", json!({"url": "http://127.0.0.1:9", "oauth": []}), "oauth is no object"),
+        ("docs", json!({"url": "http://127.0.0.1:9", "oauth": []}), "oauth must be an object"),
         ("docs", json!({"url": "http://127.0.0.1:9", "headers": {"A": "[hidden]"}}), "no value is stored"),
     ] {
         let (status, code, answer) = put(&bench, name, body).await;
@@ -149,7 +149,7 @@ async fn what_can_not_be_is_refused_and_what_is_wrong_in_the_file_is_shown() {
 }
 
 #[tokio::test]
-async fn connecting_is_not_waited_for() {
+async fn requests_do_not_wait_for_connections() {
     let bench = GatewayHarness::new().await;
     let (status, _, _) = put(&bench, "gone", json!({"url": "http://127.0.0.1:9/mcp"})).await;
     assert_eq!(status, 201);

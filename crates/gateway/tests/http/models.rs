@@ -1,4 +1,4 @@
-//! Models over REST, and how tools are described to them.
+//! Models over REST, and the form of tools for models.
 
 use serde_json::json;
 use toolway_fake_models::ScriptedResponse;
@@ -9,7 +9,7 @@ use crate::probe_tools::ProbeTools;
 use crate::support::GatewayHarness;
 
 #[tokio::test]
-async fn models_are_shown_with_where_their_keys_are_and_never_the_keys() {
+async fn models_are_shown_with_the_locations_of_keys_only() {
     let it = ChatHarness::new().await;
     let file = it.gateway.dir.path().join("models.toml");
     let more = "\n[[model]]\nname = \"other\"\nkind = \"openai\"\nbase_url = \"http://127.0.0.1:9/v1\"\nkey = { env = \"NO_SUCH_KEY\" }\n\
@@ -36,7 +36,7 @@ async fn models_are_shown_with_where_their_keys_are_and_never_the_keys() {
 }
 
 #[tokio::test]
-async fn a_bad_file_is_said_with_its_line_and_what_stood_before_stands() {
+async fn an_invalid_file_is_reported_with_its_line_and_not_used() {
     let it = ChatHarness::new().await;
     let file = it.gateway.dir.path().join("models.toml");
     std::fs::write(&file, "[[model]]\nname = \"fake\"\nkind = \"telepathy\"\n").unwrap();
@@ -59,7 +59,7 @@ async fn a_bad_file_is_said_with_its_line_and_what_stood_before_stands() {
 }
 
 #[tokio::test]
-async fn a_model_can_be_tested_and_asked_what_else_there_is() {
+async fn a_model_can_be_tested_and_its_provider_listed() {
     let it = ChatHarness::new().await;
     it.fakes.respond(|request| {
         let tool = request.said.tools.first()?;
@@ -82,7 +82,7 @@ async fn a_model_can_be_tested_and_asked_what_else_there_is() {
 }
 
 #[tokio::test]
-async fn a_tool_is_shown_as_models_are_told_of_it_with_what_is_lost() {
+async fn a_tool_is_shown_in_its_form_for_models_with_omissions() {
     let bench = GatewayHarness::new().await;
     let schema = r#"{"type":"object","properties":{"n":{"type":"integer","multipleOf":5,"exclusiveMinimum":0}},"required":["n"]}"#;
     let spec = SpecDocument {

@@ -1,4 +1,4 @@
-//! The door `/v1`, spoken to byte by byte; the official libraries are pointed at it elsewhere.
+//! `/v1` with raw requests; the official libraries are tested elsewhere.
 
 use serde_json::{Value, json};
 use toolway_fake_models::{
@@ -28,7 +28,7 @@ async fn stream_completion(it: &ChatHarness, token: &str, messages: Value, more:
     SseTestReader::open(&it.gateway, "POST", PATH, token, Some(body)).await
 }
 
-/// The next piece; its head must be like that of all others.
+/// Returns the next chunk, whose head must be the same as in all others.
 async fn next_chunk(events: &mut SseTestReader) -> Value {
     let (name, data) = events.next().await;
     assert_eq!(name, "", "OpenAI's events have no name");
@@ -41,7 +41,7 @@ async fn next_chunk(events: &mut SseTestReader) -> Value {
 }
 
 #[tokio::test]
-async fn models_are_the_agents_that_the_token_may_talk_to() {
+async fn models_are_the_agents_that_the_token_may_use() {
     let it = ChatHarness::new().await;
     it.put_agent("home", json!({})).await;
     let model = |id: &str| json!({"id": id, "object": "model", "created": 0, "owned_by": "toolway"});
@@ -62,7 +62,7 @@ async fn models_are_the_agents_that_the_token_may_talk_to() {
 }
 
 #[tokio::test]
-async fn the_agents_tools_run_inside_and_the_answer_is_openais() {
+async fn the_agents_tools_run_in_the_gateway_and_the_answer_has_openais_form() {
     let it = ChatHarness::new().await;
     let probe = ProbeTools::offer(&it.gateway, "desk", &["look"]);
     it.fakes.when(
@@ -101,7 +101,7 @@ async fn the_agents_tools_run_inside_and_the_answer_is_openais() {
         .to_owned();
     let (own, theirs) = (system.find(&default).unwrap(), system.find("Speak plainly.").unwrap());
     assert!(own < theirs, "the agent's own comes first: {system}");
-    // Nothing is kept but the call and what it cost.
+    // Only the call and its cost are stored.
     assert_eq!(it.send_as_owner("GET", "/api/sessions", None).await.json()["sessions"], json!([]));
     let call = it.send_as_owner("GET", "/api/calls?tool=desk/look", None).await.json()["calls"][0].clone();
     assert_eq!((&call["turn_id"], &call["agent"]), (&answer["toolway"]["turn_id"], &json!("default")));
@@ -110,7 +110,7 @@ async fn the_agents_tools_run_inside_and_the_answer_is_openais() {
 }
 
 #[tokio::test]
-async fn a_stream_has_openais_pieces() {
+async fn a_stream_has_openais_chunks() {
     let it = ChatHarness::new().await;
     let _probe = ProbeTools::offer(&it.gateway, "desk", &["look"]);
     it.fakes.when(
@@ -154,7 +154,7 @@ async fn a_stream_has_openais_pieces() {
 }
 
 #[tokio::test]
-async fn the_callers_own_tools_come_back_to_it_and_their_results_go_on() {
+async fn calls_of_the_callers_tools_are_returned_and_continued() {
     let it = ChatHarness::new().await;
     let token = it.create_token("client").await;
     let tools = json!([{"type": "function", "function": {"name": "weather", "description": "Tells the weather",
@@ -189,7 +189,7 @@ async fn the_callers_own_tools_come_back_to_it_and_their_results_go_on() {
     assert!(told.text.contains("rain"));
     let calls = it.send_as_owner("GET", "/api/calls", None).await.json()["calls"].clone();
     assert_eq!(calls, json!([]), "the gateway ran nothing");
-    // In a stream they come whole.
+    // In a stream they are complete.
     it.fakes
         .when(RequestMatcher::user(), ScriptedResponse::new().tool_call("weather", json!({"city": "Oslo"})));
     let mut events = stream_completion(&it, &token, json!([user("weather?")]), json!({"tools": tools})).await;
@@ -210,7 +210,7 @@ async fn closing_the_request_ends_the_turn() {
     next_chunk(&mut events).await;
     drop(events);
     assert_eq!(it.fakes.wait_for_end(0).await, ResponseEnd::Dropped);
-    // Also where there is no stream.
+    // Also without a stream.
     it.fakes.answer(ScriptedResponse::text("on and ").gate("never"));
     let stream = tokio::net::TcpStream::connect(it.gateway.address()).await.unwrap();
     let request = body(json!([user("hi")]), json!({})).to_string();
@@ -227,7 +227,7 @@ async fn closing_the_request_ends_the_turn() {
 }
 
 #[tokio::test]
-async fn failures_have_openais_form_and_statuses_that_say_whether_to_try_again() {
+async fn failures_have_openais_form_and_retryable_statuses() {
     let it = ChatHarness::new().await;
     let token = it.create_token("client").await;
     let hi = || body(json!([user("hi")]), json!({}));
@@ -294,7 +294,7 @@ async fn failures_have_openais_form_and_statuses_that_say_whether_to_try_again()
 }
 
 #[tokio::test]
-async fn without_a_model_it_says_so() {
+async fn without_a_model_there_is_a_clear_error() {
     let bench = GatewayHarness::new().await;
     let token = bench.create_token("client").await.token;
     let answer = bench.send("POST", PATH, Some(&token), Some(body(json!([user("hi")]), json!({})))).await;
@@ -320,7 +320,7 @@ async fn a_broken_stream_ends_with_an_error_and_not_as_complete_m12() {
 }
 
 #[tokio::test]
-async fn what_the_request_wants_reaches_the_model() {
+async fn options_of_the_request_reach_the_model() {
     let it = ChatHarness::new().await;
     it.put_agent("default", json!({"options": {"temperature": 0.1, "top_p": 0.5}})).await;
     it.fakes.answer(ScriptedResponse::text("Cut o").finish(ScriptedFinish::Length).no_usage());
@@ -358,7 +358,7 @@ async fn a_question_that_nobody_can_answer_is_a_permission_error_for_the_model()
 }
 
 #[tokio::test]
-async fn pages_of_listed_sites_may_use_it_as_openais_library_does() {
+async fn pages_of_allowed_origins_can_use_openais_library() {
     let it = ChatHarness::with(
         json!({"chat": {"generate_titles": false}, "allowed_origins": ["https://app.example.org"]}),
     )

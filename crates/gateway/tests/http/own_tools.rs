@@ -40,7 +40,7 @@ async fn warnings(bench: &GatewayHarness) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_definition_is_a_tool_and_says_where_it_stands() {
+async fn a_definition_becomes_a_tool_with_its_location() {
     let dir = tempfile::tempdir().unwrap();
     define(dir.path(), "say.toml", ECHO);
     let place = format!("{}, line 2", dir.path().join("tools/say.toml").display());
@@ -66,7 +66,7 @@ async fn a_definition_is_a_tool_and_says_where_it_stands() {
 }
 
 #[tokio::test]
-async fn bad_definitions_are_warned_of_with_file_and_line_and_the_others_stand() {
+async fn invalid_definitions_cause_warnings_and_the_others_are_used() {
     let dir = tempfile::tempdir().unwrap();
     define(dir.path(), "say.toml", ECHO);
     define(
@@ -96,13 +96,13 @@ async fn bad_definitions_are_warned_of_with_file_and_line_and_the_others_stand()
         let place = format!("{file}:{line}: ");
         assert!(warned.iter().any(|it| it.contains(&place) && it.contains(words)), "{place}: {warned:#?}");
     }
-    // The built-in tool is what it was.
+    // The built-in tool is unchanged.
     let missing = bench.call(&bench.owner, "read_file", json!({"path": "none"})).await;
     assert_eq!(missing["code"], "file_not_found");
 }
 
 #[tokio::test]
-async fn reading_again_takes_up_what_is_new_and_lets_go_of_what_is_gone() {
+async fn a_reload_adds_new_tools_and_removes_missing_ones() {
     let bench = GatewayHarness::new().await;
     assert_eq!(own(&bench).await, [Value::Null; 0]);
     define(bench.dir.path(), "say.toml", ECHO);
@@ -123,7 +123,7 @@ async fn reading_again_takes_up_what_is_new_and_lets_go_of_what_is_gone() {
 }
 
 #[tokio::test]
-async fn its_permissions_are_checked_here_whatever_their_names() {
+async fn permissions_of_own_tools_are_checked_regardless_of_names() {
     let dir = tempfile::tempdir().unwrap();
     define(dir.path(), "say.toml", &ECHO.replace("read_only = true", "permissions = [\"SPEAK\"]"));
     let settings = json!({"permissions": {"rules": [{"permission": "SPEAK", "state": "denied"}]}});
@@ -132,7 +132,7 @@ async fn its_permissions_are_checked_here_whatever_their_names() {
     assert_eq!(refused["message"], "Permission SPEAK was denied by the user");
 }
 
-/// What the owner defines goes before what a connection registers under the same name.
+/// The owner's definition has precedence over a tool that a connection registers under the same name.
 #[tokio::test]
 async fn a_connections_own_tool_cannot_take_the_name_of_an_owner_tool_r5() {
     let dir = tempfile::tempdir().unwrap();
@@ -143,7 +143,7 @@ async fn a_connections_own_tool_cannot_take_the_name_of_an_owner_tool_r5() {
     chat.register(json!([{"name": "say", "description": "x"}])).await;
     let said = chat.call("own__say", json!({"word": "mine"})).await;
     assert_eq!(said["result"]["stdout"], "mine\n");
-    // Two have the bare name now, so it is nobody's.
+    // Two tools have the bare name now, so it resolves to neither.
     let unclear = chat.call("say", json!({"word": "mine"})).await;
     assert_eq!(unclear["code"], "tool_not_available");
     let hint = unclear["hint"].as_str().unwrap();

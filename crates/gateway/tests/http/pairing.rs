@@ -30,7 +30,7 @@ async fn a_code_becomes_a_token_of_its_role() {
 }
 
 #[tokio::test]
-async fn the_form_of_the_code_is_forgiven_and_the_body_may_be_left_out() {
+async fn the_notation_of_a_code_is_lenient_and_the_body_optional() {
     let bench = GatewayHarness::new().await;
     let made = bench.create_code(json!({"role": "client", "label": "laptop", "agent": "home"})).await;
     let typed = made.text("code").to_lowercase().replace('-', " ").replace('0', "o").replace('1', "l");
@@ -42,7 +42,7 @@ async fn the_form_of_the_code_is_forgiven_and_the_body_may_be_left_out() {
 }
 
 #[tokio::test]
-async fn ten_wrong_tries_void_what_waits() {
+async fn ten_wrong_codes_invalidate_pending_codes() {
     let bench = GatewayHarness::new().await;
     let first = bench.create_code(json!({"role": "device"})).await.text("code");
     let second = bench.create_code(json!({"role": "client"})).await.text("code");
@@ -59,7 +59,7 @@ async fn ten_wrong_tries_void_what_waits() {
 }
 
 #[tokio::test]
-async fn an_address_has_so_many_tries() {
+async fn the_attempts_of_an_address_are_limited() {
     let bench = GatewayHarness::with(json!({"limits": {"pairing_attempts_per_minute": 2}})).await;
     let code = bench.create_code(json!({"role": "device"})).await.text("code");
     bench.pair("00000000", "").await;
@@ -70,7 +70,7 @@ async fn an_address_has_so_many_tries() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_an_attempt_is_said_and_costs_no_code() {
+async fn a_malformed_attempt_is_refused_and_uses_no_code() {
     let bench = GatewayHarness::new().await;
     let code = bench.create_code(json!({"role": "device"})).await.text("code");
     let long = format!(r#"{{"name":"{}"}}"#, "x".repeat(129));
@@ -94,10 +94,10 @@ async fn what_is_wrong_with_an_attempt_is_said_and_costs_no_code() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_a_new_code_is_said() {
+async fn an_invalid_new_code_is_refused_with_the_reason() {
     let bench = GatewayHarness::with(json!({"limits": {"pairing_codes": 1}})).await;
     for body in [
-        // Where no role is said, it is a device's.
+        // The default role is device.
         json!({"agent": "home"}),
         json!({"role": "owner"}),
         json!({"role": "device", "agent": "home"}),

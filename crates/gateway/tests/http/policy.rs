@@ -1,4 +1,4 @@
-//! Policy rules: where they stand, which decides, and what becomes of what they deny or limit.
+//! Policy rules: their locations and order, and the calls that they deny or limit.
 
 use serde_json::{Value, json};
 use toolway_gateway::{ApplySettingsError, SettingsOrigin};
@@ -27,7 +27,7 @@ async fn listed(bench: &GatewayHarness, token: &str) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn rules_of_the_settings_come_first_and_are_changed_there() {
+async fn rules_of_the_settings_come_first_and_can_be_changed_only_there() {
     let settings = json!({"policy": {"default": "allow", "rules": [
         {"name": "no-files", "effect": "deny", "when": {"tools": ["builtin/*_file"], "roles": ["client"]}},
     ]}});
@@ -71,7 +71,7 @@ async fn rules_of_the_settings_come_first_and_are_changed_there() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_a_rule_is_said_with_its_place_and_nothing_is_kept() {
+async fn an_invalid_rule_is_refused_with_its_place() {
     let bench = GatewayHarness::new().await;
     let cases = [
         (json!({}), "effect"),
@@ -95,13 +95,13 @@ async fn what_is_wrong_with_a_rule_is_said_with_its_place_and_nothing_is_kept() 
     let unknown = json!({"rule": deny(&["*"]), "after": 1});
     assert_eq!(bench.send_as_owner("PUT", "/api/policy/rules/bad", Some(unknown)).await.status, 400);
     assert_eq!(names(&bench).await, [""; 0]);
-    // A name of its own is no contradiction.
+    // The same name in the rule is not a contradiction.
     let named = json!({"effect": "deny", "name": "good", "when": {"tools": ["desk/*"]}});
     assert_eq!(put(&bench, "good", named).await.status, 201);
 }
 
 #[tokio::test]
-async fn stored_rules_hold_at_once_and_after_a_restart_in_their_order() {
+async fn stored_rules_apply_at_once_and_keep_their_order() {
     let bench = GatewayHarness::new().await;
     let client = bench.create_token("client").await;
     for (name, rule) in [
@@ -133,7 +133,7 @@ async fn a_rule_of_the_settings_decides_before_a_stored_one() {
     assert_eq!(listed(&bench, &bench.owner).await, ["builtin/get_current_time"]);
 }
 
-/// An outcome without what differs from call to call, the tool's name among it.
+/// Returns an outcome without the parts that differ between calls, such as the tool's name.
 fn nameless(mut outcome: Value, name: &str) -> String {
     let fields = outcome.as_object_mut().unwrap();
     for field in ["id", "call_id", "duration_ms"] {
@@ -143,7 +143,7 @@ fn nameless(mut outcome: Value, name: &str) -> String {
 }
 
 #[tokio::test]
-async fn what_is_denied_looks_as_if_it_did_not_exist() {
+async fn a_denied_tool_looks_as_if_it_did_not_exist() {
     let settings = json!({"policy": {"rules": [
         {"effect": "deny", "when": {"roles": ["client"], "tools": ["builtin/read_file", "desk/lamp"]}},
     ]}});
@@ -169,14 +169,14 @@ async fn what_is_denied_looks_as_if_it_did_not_exist() {
     let found = found["result"]["tools"].to_string();
     assert!(!found.contains("lamp") && !found.contains("read_file"), "{found}");
 
-    // For whom it is not denied it is there.
+    // Principals that are not denied see it.
     assert_eq!(bench.call(&bench.owner, "lamp", json!({})).await["result"], "ran");
     assert_eq!(bench.call(&client.token, "door", json!({})).await["result"], "ran");
     assert_eq!(probe.run_count(), 2);
 }
 
 #[tokio::test]
-async fn a_name_of_two_tools_is_that_of_the_one_that_is_allowed() {
+async fn an_ambiguous_name_resolves_to_the_allowed_tool() {
     let bench = GatewayHarness::with(json!({"policy": {"rules": [deny(&["attic/lamp"])]}})).await;
     let (desk, attic) =
         (ProbeTools::offer(&bench, "desk", &["lamp"]), ProbeTools::offer(&bench, "attic", &["lamp"]));
@@ -185,7 +185,7 @@ async fn a_name_of_two_tools_is_that_of_the_one_that_is_allowed() {
 }
 
 #[tokio::test]
-async fn a_rate_that_is_used_up_is_an_outcome_and_its_rule_is_in_the_record() {
+async fn an_exceeded_rate_is_an_outcome_with_its_rule_in_the_record() {
     let bench = GatewayHarness::new().await;
     let (one, other) = (bench.create_token("client").await, bench.create_token("client").await);
     let probe = ProbeTools::offer(&bench, "desk", &["lamp", "door"]);
@@ -200,9 +200,9 @@ async fn a_rate_that_is_used_up_is_an_outcome_and_its_rule_is_in_the_record() {
     );
     assert!(refused["hint"].as_str().unwrap().contains("slowly"), "{refused}");
     assert_eq!(bench.call(&one.token, "door", json!({})).await["status"], "success");
-    // What each tool has left is nothing to a tool whose calls are used up all together.
+    // The limit of each tool does not matter if a shared limit is used up.
     assert_eq!(bench.call(&one.token, "get_current_time", json!({})).await["code"], "rate_limited");
-    // Others have their own.
+    // Other principals have their own limit.
     assert_eq!(bench.call(&other.token, "lamp", json!({})).await["status"], "success");
     assert_eq!(probe.run_count(), 3);
     let path = format!("/api/calls/{}", refused["call_id"].as_str().unwrap());
@@ -226,7 +226,7 @@ async fn neither_a_new_connection_nor_new_settings_reset_a_rate_limit_e6() {
 }
 
 #[tokio::test]
-async fn which_rule_decides_is_told_for_anybody() {
+async fn the_deciding_rule_can_be_tested_for_any_principal() {
     let settings = json!({
         "policy": {"rules": [
             {"name": "home", "effect": "ask", "caller_may_answer": true, "when": {"agents": ["home"]}},
@@ -283,7 +283,7 @@ async fn which_rule_decides_is_told_for_anybody() {
 }
 
 #[tokio::test]
-async fn other_settings_hold_from_the_next_call_on() {
+async fn new_settings_apply_to_the_next_call() {
     let bench = GatewayHarness::with(json!({"policy": {"default": "deny"}})).await;
     assert_eq!(bench.call(&bench.owner, "get_current_time", json!({})).await["code"], "tool_not_available");
     let mut chat = WebSocketClient::chat(&bench, &bench.owner).await;
@@ -304,7 +304,7 @@ async fn other_settings_hold_from_the_next_call_on() {
 }
 
 #[tokio::test]
-async fn settings_with_anything_wrong_in_them_change_nothing() {
+async fn invalid_settings_change_nothing() {
     let bench = GatewayHarness::with(json!({"policy": {"rules": [
         {"name": "files", "effect": "deny", "when": {"tools": ["builtin/*file*"]}},
     ]}}))
@@ -338,7 +338,7 @@ async fn settings_with_anything_wrong_in_them_change_nothing() {
             "policy.rules",
         ),
     ];
-    // What is seen only when it is tried.
+    // A problem that only an attempt to use it reveals.
     let missing =
         json!({"name": "gone", "kind": "command", "program": "/nowhere/at/all", "on_failure": "open"});
     bad.push((json!({"policy": open, "hooks": [missing]}), "hooks[0].program"));
@@ -354,9 +354,9 @@ async fn settings_with_anything_wrong_in_them_change_nothing() {
     }
 }
 
-/// The settings' one holds: it is what the owner reads in the file. The other is not forgotten in silence.
+/// The rule in the settings wins, because the owner reads it in the file. The stored one is reported.
 #[tokio::test]
-async fn a_stored_rule_whose_name_the_settings_take_does_not_hold_and_is_warned_of() {
+async fn a_stored_rule_with_a_name_of_the_settings_is_inactive_with_a_warning() {
     let bench = GatewayHarness::new().await;
     let client = bench.create_token("client").await;
     let everything = json!({"effect": "deny", "when": {"roles": ["client"]}});
@@ -371,7 +371,7 @@ async fn a_stored_rule_whose_name_the_settings_take_does_not_hold_and_is_warned_
         assert_eq!(warnings.as_array().unwrap().len(), 1, "{warnings}");
         assert_eq!(warnings[0]["subject"], "policy.rules");
         assert!(warnings[0]["message"].as_str().unwrap().contains("\"strict\""), "{warnings}");
-        // Once the name is free again, so is the rule.
+        // When the name is free again, the rule becomes active.
         bench.apply(json!({})).await.unwrap();
         assert_eq!(listed(&bench, &client.token).await, [""; 0]);
         let status = bench.send_as_owner("GET", "/api/status", None).await.json();
@@ -380,9 +380,9 @@ async fn a_stored_rule_whose_name_the_settings_take_does_not_hold_and_is_warned_
     }
 }
 
-/// Also what could not be written down leaves all as it was.
+/// A failure to store them leaves everything unchanged, too.
 #[tokio::test]
-async fn settings_that_can_not_be_put_beside_what_is_stored_change_nothing() {
+async fn settings_that_fail_with_the_stored_state_change_nothing() {
     let bench = GatewayHarness::new().await;
     bench.gateway.app().store.close().await;
     let refused = bench.apply(json!({"policy": {"default": "deny"}, "tools": {"builtin": false}})).await;

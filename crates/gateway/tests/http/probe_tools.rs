@@ -1,4 +1,4 @@
-//! Tools for tests, registered as those of any source are; they count how often they ran.
+//! Test tools, registered like those of any source. They count their runs.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -21,12 +21,12 @@ struct CountingTool {
 }
 
 impl ProbeTools {
-    /// Offers tools of these names.
+    /// Registers tools with these names.
     pub(crate) fn offer(bench: &GatewayHarness, source: &str, names: &[&str]) -> Self {
         Self::with(bench, source, names.iter().map(|name| SpecDocument::named(*name)).collect())
     }
 
-    /// Offers a tool that needs permissions.
+    /// Registers a tool that requires permissions.
     pub(crate) fn with_permissions(
         bench: &GatewayHarness,
         source: &str,
@@ -37,7 +37,7 @@ impl ProbeTools {
         Self::with(bench, source, vec![SpecDocument { permissions, ..SpecDocument::named(name) }])
     }
 
-    /// Offers the tools of these specs.
+    /// Registers tools with these specs.
     pub(crate) fn with(bench: &GatewayHarness, source: &str, specs: Vec<SpecDocument>) -> Self {
         let runs = Arc::<AtomicUsize>::default();
         let lease = bench.gateway.app().registry.lease(source.parse().unwrap(), SourceRetention::Nothing);
@@ -49,7 +49,7 @@ impl ProbeTools {
         Self { _lease: lease, runs }
     }
 
-    /// How often they ran.
+    /// Returns the number of runs.
     pub(crate) fn run_count(&self) -> usize {
         self.runs.load(Ordering::SeqCst)
     }

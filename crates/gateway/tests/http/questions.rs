@@ -1,4 +1,4 @@
-//! Questions over WebSocket: to whoever made the call, if they know what a question is.
+//! Questions over WebSocket to the client that made the call, if it supports them.
 
 use serde_json::{Value, json};
 use toolway_types::{RawJson, SpecDocument};
@@ -8,7 +8,7 @@ use crate::probe_tools::ProbeTools;
 use crate::support::GatewayHarness;
 use crate::websocket::WebSocketClient;
 
-/// A gateway that asks before a tool may use a permission.
+/// Starts a gateway that asks before a tool may use a permission.
 async fn asking() -> GatewayHarness {
     GatewayHarness::with(json!({"permissions": {"default": "ask"}})).await
 }
@@ -23,7 +23,7 @@ async fn approvals(bench: &GatewayHarness, token: &str) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn whoever_calls_is_asked_for_the_permission_and_answers_it() {
+async fn the_caller_is_asked_for_the_permission_and_answers() {
     let bench = asking().await;
     let client = bench.create_token("client").await;
     let probe = locate(&bench);
@@ -41,7 +41,7 @@ async fn whoever_calls_is_asked_for_the_permission_and_answers_it() {
     let seen = approvals(&bench, &client.token).await;
     assert_eq!((&seen[0]["id"], &seen[0]["session_id"]), (&question["id"], &json!("s-1")));
     assert_eq!(seen[0]["caller_may_answer"], true);
-    // The scope may be left out.
+    // The scope is optional.
     let id = &question["id"];
     chat.send(json!({"type": "permission_answer", "id": id, "decision": "granted"})).await;
     let result = chat.expect("call_result").await;
@@ -53,7 +53,7 @@ async fn whoever_calls_is_asked_for_the_permission_and_answers_it() {
     let path = format!("/api/calls/{}", result["call_id"].as_str().unwrap());
     assert_eq!(bench.send_as_owner("GET", &path, None).await.json()["approved_by"], client.id.as_str());
 
-    // Once was once.
+    // An answer for once is not reused.
     chat.start("b", "locate", json!({})).await;
     let question = chat.expect("permission_request").await;
     chat.decide(&question, "denied", "once").await;
@@ -77,7 +77,7 @@ async fn two_questions_are_open_at_the_same_time_and_each_gets_its_answer_e1() {
     let two = chat.expect("permission_request").await;
     assert_eq!((&one["args_preview"], &two["args_preview"]), (&json!(r#"{"n":1}"#), &json!(r#"{"n":2}"#)));
     assert_eq!(approvals(&bench, &client.token).await.len(), 2);
-    // Other calls go on meanwhile.
+    // Other calls continue meanwhile.
     assert_eq!(chat.call("get_current_time", json!({})).await["status"], "success");
     chat.decide(&two, "granted", "once").await;
     let result = chat.expect("call_result").await;
@@ -135,7 +135,7 @@ async fn a_client_is_not_asked_for_approval_and_may_not_give_it() {
 }
 
 #[tokio::test]
-async fn where_the_rules_open_approval_to_the_caller_it_is_asked() {
+async fn a_caller_that_may_approve_is_asked() {
     let rule = json!({"mode": "always", "caller_may_answer": true});
     let bench = GatewayHarness::with(json!({"approval": {"rules": [rule]}})).await;
     let client = bench.create_token("client").await;
@@ -149,7 +149,7 @@ async fn where_the_rules_open_approval_to_the_caller_it_is_asked() {
         let refused = chat.expect("error").await;
         assert!(refused["message"].as_str().unwrap().contains("choose once or session"), "{refused}");
     }
-    // It is still open, and holds for the session if the client says so.
+    // The question is still open, and the answer applies to the session if the client says so.
     chat.decide(&question, "granted", "session").await;
     assert_eq!(chat.expect("call_result").await["status"], "success");
     assert_eq!(chat.call("lamp", json!({})).await["status"], "success");
@@ -157,7 +157,7 @@ async fn where_the_rules_open_approval_to_the_caller_it_is_asked() {
 }
 
 #[tokio::test]
-async fn the_owners_own_chat_is_asked_what_only_an_owner_may_answer() {
+async fn the_owners_own_chat_is_asked_owner_questions() {
     let bench = GatewayHarness::with(json!({"approval": {"default": "always"}})).await;
     let probe = ProbeTools::offer(&bench, "desk", &["lamp"]);
     let mut chat = WebSocketClient::chat(&bench, &bench.owner).await;
@@ -170,7 +170,7 @@ async fn the_owners_own_chat_is_asked_what_only_an_owner_may_answer() {
 }
 
 #[tokio::test]
-async fn nobody_answers_or_hears_of_the_questions_of_others() {
+async fn others_neither_see_nor_answer_a_question() {
     let bench = asking().await;
     let (one, other) = (bench.create_token("client").await, bench.create_token("client").await);
     let probe = locate(&bench);
@@ -182,19 +182,19 @@ async fn nobody_answers_or_hears_of_the_questions_of_others() {
     theirs.decide(&question, "granted", "once").await;
     let refused = theirs.expect("error").await;
     assert!(refused["message"].as_str().unwrap().contains("no question with this id is open"), "{refused}");
-    // Over REST the same person answers as well: whoever shows the question need not be who called.
+    // The same person can answer over REST: the client that shows the question need not be the caller.
     let path = format!("/api/approvals/{}", question["id"].as_str().unwrap());
     let body = json!({"decision": "granted"});
     assert_eq!(bench.send("POST", &path, Some(&other.token), Some(body.clone())).await.status, 404);
     assert_eq!(probe.run_count(), 0);
     assert_eq!(bench.send("POST", &path, Some(&one.token), Some(body)).await.status, 204);
     assert_eq!(mine.expect("call_result").await["status"], "success");
-    // Whoever was not asked heard nothing but the refusal.
+    // A client that was not asked got only the error.
     assert_eq!(theirs.call("get_current_time", json!({})).await["status"], "success");
 }
 
 #[tokio::test]
-async fn an_answer_to_no_question_or_too_late_is_told_and_the_connection_stays() {
+async fn an_unknown_or_late_answer_is_an_error_and_the_connection_stays() {
     let bench = asking().await;
     let client = bench.create_token("client").await;
     let _probe = locate(&bench);
@@ -236,7 +236,7 @@ async fn a_client_of_version_1_is_never_asked() {
     assert_eq!(refused["code"], "approval_unavailable");
     let grant = format!("`toolway grants add desk/locate --for {} --permission device.location`", client.id);
     assert!(refused["hint"].as_str().unwrap().contains(&grant), "{refused}");
-    // An owner who watches can be asked instead; the client sees its result and nothing else.
+    // A watching owner can be asked instead; the client gets only its result.
     let mut watch = SseTestReader::watch(&bench).await;
     old.start("b", "locate", json!({})).await;
     let question = watch.expect("approval_requested").await;
@@ -244,7 +244,7 @@ async fn a_client_of_version_1_is_never_asked() {
     assert_eq!(bench.send_as_owner("POST", &path, Some(json!({"decision": "granted"}))).await.status, 204);
     assert_eq!(old.expect("call_result").await["status"], "success");
     assert_eq!(probe.run_count(), 1);
-    // One that says that it knows version 2 is asked from then on.
+    // A client that switches to version 2 is asked from then on.
     old.send(json!({"type": "connect", "v": 2})).await;
     old.expect("connected").await;
     old.start("c", "locate", json!({})).await;
@@ -252,7 +252,7 @@ async fn a_client_of_version_1_is_never_asked() {
 }
 
 #[tokio::test]
-async fn a_question_goes_with_its_client_and_with_its_call() {
+async fn a_question_ends_with_its_client_and_its_call() {
     let bench = asking().await;
     let client = bench.create_token("client").await;
     let probe = locate(&bench);
@@ -321,7 +321,7 @@ async fn a_permanent_denial_over_websocket_lasts_for_the_session_e2() {
 }
 
 #[tokio::test]
-async fn long_arguments_are_cut_in_the_question_and_marked_secrets_left_out() {
+async fn questions_truncate_long_arguments_and_omit_secrets() {
     let bench = asking().await;
     let client = bench.create_token("client").await;
     let parameters = r#"{"type":"object","properties":{"pin":{"type":"string","writeOnly":true}}}"#;

@@ -1,4 +1,4 @@
-//! What sources may register, by the owner's rules; and what no source can take over.
+//! Tools that sources may register by the owner's rules, and names that no source can take over.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ fn tools(names: &[&str]) -> Value {
     names.iter().map(|name| json!({"name": name, "description": "A tool"})).collect()
 }
 
-/// The names that were refused, and why.
+/// Returns the rejected names and the reasons.
 fn rejected(answer: &Value) -> Vec<(&str, &str)> {
     let all = answer.get("rejected").and_then(Value::as_array);
     let pair = |it: &'static str| it;
@@ -33,7 +33,7 @@ async fn a_device_cannot_replace_a_tool_of_the_gateway_r5() {
     let registered = device.register(tools(&names)).await;
     assert_eq!(registered["registered"], 4, "{registered}");
     let time = "2023-11-14T22:13:20+00:00";
-    // The bare name is the gateway's, on every door and whoever asks.
+    // The bare name resolves to the gateway's tool, for every entry point and caller.
     let companion = bench.create_token("companion").await;
     let mut chat = WebSocketClient::chat(&bench, &companion.token).await;
     chat.register(tools(&["get_current_time"])).await;
@@ -43,20 +43,20 @@ async fn a_device_cannot_replace_a_tool_of_the_gateway_r5() {
     assert_eq!(chat.call("get_current_time", json!({})).await["result"], time);
     let missing = bench.call(&bench.owner, "read_file", json!({"path": "none.txt"})).await;
     assert_eq!(missing["message"], "File not found: none.txt");
-    // The device's is there under its full name.
+    // The device's tool has its full name.
     let (outcome, request) = tokio::join!(
         bench.call(&bench.owner, "pixel__read_file", json!({"path": "none.txt"})),
         device.answer("from the device")
     );
     assert_eq!((&outcome["result"], &request["name"]), (&json!("from the device"), &json!("read_file")));
-    // What nobody else has may be called by its bare name; it is the device's all the same.
+    // A bare name that no other tool has can be used for the device's tool.
     let (outcome, _) =
         tokio::join!(bench.call(&bench.owner, "shell", json!({})), device.answer("no shell here"));
     assert_eq!(outcome["result"], "no shell here");
     let outcome = bench.call(&bench.owner, "builtin__read_file", json!({"path": "none.txt"})).await;
     assert_eq!(outcome["code"], "tool_not_available", "a name that looks like a full one is none");
 
-    // Nor can a source call itself what the gateway's own is called.
+    // A source can't take the name of one of the gateway's own sources.
     for reserved in ["builtin", "own", "shared"] {
         let mut pretender = WebSocketClient::open(&bench, "/ws/device", &token, Some("toolway.v2")).await;
         pretender
@@ -78,16 +78,16 @@ async fn names_that_the_owner_does_not_allow_are_refused_one_by_one() {
     let mut device = WebSocketClient::device(&bench, &token, "pixel").await;
     let answer = device.register(tools(&["camera_on", "shell", "lamp", "my_camera_on", "lamp2"])).await;
     assert_eq!((&answer["count"], &answer["registered"]), (&json!(5), &json!(2)));
-    let reason = "the owner lets this source register camera_*, lamp only";
+    let reason = "the owner allows this source to register only camera_*, lamp";
     assert_eq!(rejected(&answer), [("shell", reason), ("my_camera_on", reason), ("lamp2", reason)]);
     assert_eq!(ids(&bench, "pixel").await, ["pixel/camera_on", "pixel/lamp"]);
-    // Others may what they like.
+    // Other sources are not limited.
     let mut other = WebSocketClient::device(&bench, &token, "desk").await;
     assert_eq!(other.register(tools(&["shell"])).await["registered"], 1);
 }
 
 #[tokio::test]
-async fn the_first_rule_that_fits_decides() {
+async fn the_first_matching_rule_wins() {
     let bench = GatewayHarness::new().await;
     let (trusted, other) = (bench.create_token("device").await, bench.create_token("device").await);
     let rules = json!({"registration": {"rules": [
@@ -100,14 +100,14 @@ async fn the_first_rule_that_fits_decides() {
     assert_eq!(free.register(tools(&["anything", "else"])).await["registered"], 2);
     let mut desk = WebSocketClient::device(&bench, &other.token, "desk").await;
     let answer = desk.register(tools(&["anything", "else"])).await;
-    assert_eq!(rejected(&answer), [("else", "the owner lets this source register 1 tools and no more")]);
+    assert_eq!(rejected(&answer), [("else", "the owner allows this source to register at most 1 tools")]);
     let mut rest = WebSocketClient::device(&bench, &other.token, "rest").await;
     let answer = rest.register(tools(&["anything", "lamp"])).await;
-    assert_eq!(rejected(&answer), [("anything", "the owner lets this source register lamp only")]);
+    assert_eq!(rejected(&answer), [("anything", "the owner allows this source to register only lamp")]);
 }
 
 #[tokio::test]
-async fn as_many_tools_as_the_owner_allows_and_no_more() {
+async fn the_number_of_tools_is_limited_by_the_owner() {
     let rules = json!({"registration": {"rules": [{"max_tools": 2}]}});
     let bench = GatewayHarness::with(rules).await;
     let token = bench.create_token("device").await.token;
@@ -116,26 +116,26 @@ async fn as_many_tools_as_the_owner_allows_and_no_more() {
         device.send(json!({"type": "register_tools", "mode": "add", "tools": tools(names)})).await;
         device.receive_until("tools_registered").await
     };
-    let refusal = "the owner lets this source register 2 tools and no more";
+    let refusal = "the owner allows this source to register at most 2 tools";
     let answer = device.register(tools(&["a", "b", "c"])).await;
     assert_eq!((&answer["registered"], rejected(&answer)), (&json!(2), vec![("c", refusal)]));
     assert_eq!(rejected(&add(&mut device, &["b", "c"]).await), [("c", refusal)], "b takes no more room");
-    // Another list in its place.
+    // Another list replaces the previous one.
     assert_eq!(device.register(tools(&["d"])).await["registered"], 1);
     assert_eq!(add(&mut device, &["e"]).await["registered"], 2);
     assert_eq!(rejected(&add(&mut device, &["f"]).await), [("f", refusal)]);
     assert_eq!(ids(&bench, "pixel").await, ["pixel/d", "pixel/e"]);
-    // Rules that come later count from the next registration on.
+    // New rules apply to the next registration.
     bench.apply(json!({"registration": {"rules": [{"max_tools": 3, "names": ["f", "g"]}]}})).await.unwrap();
     let answer = add(&mut device, &["f", "g", "h"]).await;
-    let only = "the owner lets this source register f, g only";
-    let most = "the owner lets this source register 3 tools and no more";
+    let only = "the owner allows this source to register only f, g";
+    let most = "the owner allows this source to register at most 3 tools";
     assert_eq!(rejected(&answer), [("g", most), ("h", only)]);
     assert_eq!(ids(&bench, "pixel").await, ["pixel/d", "pixel/e", "pixel/f"]);
 }
 
 #[tokio::test]
-async fn the_connections_of_one_source_share_what_it_may_have() {
+async fn the_connections_of_one_source_share_its_limit() {
     let bench = GatewayHarness::with(json!({"registration": {"rules": [{"max_tools": 2}]}})).await;
     let companion = bench.create_token("companion").await;
     let (mut one, mut two) = (
@@ -144,18 +144,18 @@ async fn the_connections_of_one_source_share_what_it_may_have() {
     );
     assert_eq!(one.register(tools(&["a"])).await["registered"], 1);
     let answer = two.register(tools(&["a", "b", "c"])).await;
-    let refusal = ("c", "the owner lets this source register 2 tools and no more");
+    let refusal = ("c", "the owner allows this source to register at most 2 tools");
     assert_eq!((&answer["registered"], rejected(&answer)), (&json!(2), vec![refusal]));
     let answer = one.register(tools(&["a", "c"])).await;
     assert_eq!(rejected(&answer), [refusal]);
     assert_eq!(ids(&bench, "pixel").await, ["pixel/a", "pixel/b"]);
-    // What one gives up is the other's.
+    // Capacity that one connection frees is available to the other.
     two.close().await;
     assert_eq!(one.register(tools(&["a", "c"])).await["registered"], 2);
 }
 
 #[tokio::test]
-async fn a_client_of_version_1_registers_what_it_may_and_hears_how_many() {
+async fn a_client_of_version_1_gets_the_number_of_registered_tools() {
     let bench = GatewayHarness::with(json!({"registration": {"rules": [{"names": ["lamp"]}]}})).await;
     let companion = bench.create_token("companion").await;
     let mut old = WebSocketClient::chat_version_1(&bench, &companion.token).await;
@@ -163,7 +163,7 @@ async fn a_client_of_version_1_registers_what_it_may_and_hears_how_many() {
     assert_eq!(answer, json!({"type": "tools_registered", "count": 2, "registered": 1}));
 }
 
-/// One that looks well and can do nothing would send its owner looking in the wrong place.
+/// A device that looks fine but has no tools would mislead its owner.
 #[tokio::test]
 async fn a_connected_device_without_tools_is_reported_r16() {
     let bench =
@@ -192,9 +192,9 @@ async fn a_connected_device_without_tools_is_reported_r16() {
     );
 }
 
-/// The good ones stand, in the order in which they came; each of the rest is refused by name.
+/// Valid tools are registered in order; each of the rest is refused by name.
 #[tokio::test]
-async fn of_more_tools_than_a_connection_may_have_the_first_stand() {
+async fn the_first_tools_within_the_limit_of_a_connection_are_registered() {
     let bench = GatewayHarness::new().await;
     let token = bench.create_token("device").await.token;
     let mut device = WebSocketClient::device(&bench, &token, "pixel").await;
@@ -202,7 +202,7 @@ async fn of_more_tools_than_a_connection_may_have_the_first_stand() {
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let answer = device.register(tools(&names)).await;
     assert_eq!((&answer["count"], &answer["registered"]), (&json!(5000), &json!(4096)));
-    let reason = "no more than 4096 tools may be registered here";
+    let reason = "a connection may register at most 4096 tools";
     let expected: Vec<(&str, &str)> = names[4096..].iter().map(|name| (*name, reason)).collect();
     assert_eq!(rejected(&answer), expected);
     let shown = bench.send_as_owner("GET", "/api/devices/pixel", None).await.json();

@@ -1,4 +1,4 @@
-//! Role × endpoint, all of it: the table must have every operation of the description.
+//! The complete table of roles and endpoints. It must contain every operation of the OpenAPI document.
 
 use std::collections::BTreeSet;
 
@@ -13,11 +13,11 @@ const OPEN: &[&str] = &["owner", "client", "companion", "device", "nobody"];
 struct RoleCase {
     method: &'static str,
     path: &'static str,
-    /// What to put for the variable part of the path.
+    /// Value for the variable part of the path.
     id: &'static str,
     body: Option<Value>,
     allowed_roles: &'static [&'static str],
-    /// The status for those who may.
+    /// Status for roles that may use it.
     status: u16,
 }
 
@@ -28,7 +28,7 @@ fn row(method: &'static str, path: &'static str, may: &'static [&'static str], s
 fn table() -> Vec<RoleCase> {
     vec![
         row("GET", "/health", OPEN, 200),
-        // Without a code; one is not needed to see that no token is.
+        // Without a code: the test only shows that no token is needed.
         row("POST", "/pair", OPEN, 400),
         row("GET", "/metrics", OWNER, 200),
         row("GET", "/api/openapi.json", CALLERS, 200),
@@ -101,16 +101,16 @@ fn table() -> Vec<RoleCase> {
             ..row("DELETE", "/api/calls/{id}", OWNER, 404)
         },
         RoleCase { body: Some(json!({"before_ms": 0})), ..row("POST", "/api/calls/purge", OWNER, 200) },
-        // The last: what comes after would need the new token.
+        // Comes last, because later requests would need the new token.
         row("POST", "/api/tokens/owner/rotate", OWNER, 200),
     ]
 }
 
-/// Answers that do not end, and who may read them. That they may is tested where they are at home.
+/// Endless streams and the roles that may read them. Other tests check that they can.
 const STREAMS: &[(&str, &[&str])] = &[("/api/calls/tail", CALLERS), ("/api/approvals/watch", OWNER)];
 
 #[tokio::test]
-async fn each_role_may_what_it_may_and_nothing_else() {
+async fn each_role_has_access_to_exactly_its_endpoints() {
     let bench = GatewayHarness::new().await;
     let mut tokens = Vec::new();
     for role in ["nobody", "device", "client", "companion", "owner"] {
@@ -145,15 +145,15 @@ async fn each_role_may_what_it_may_and_nothing_else() {
     }
 }
 
-/// What speaks to OpenAI's libraries has a description of its own, and its own form of refusals.
+/// The API for OpenAI's libraries has its own description and error format.
 #[tokio::test]
-async fn each_role_may_what_it_may_at_the_door_for_openais_programs() {
+async fn each_role_has_access_to_exactly_its_openai_endpoints() {
     let bench = GatewayHarness::new().await;
     let said = json!({"model": "default", "messages": [{"role": "user", "content": "hi"}]});
     let rows = [
         ("GET", "/v1/models", None, 200),
         ("GET", "/v1/models/default", None, 200),
-        // There is no model.
+        // No model is configured.
         ("POST", "/v1/chat/completions", Some(said), 503),
     ];
     for role in OPEN {
@@ -171,7 +171,7 @@ async fn each_role_may_what_it_may_at_the_door_for_openais_programs() {
 }
 
 #[tokio::test]
-async fn the_table_is_whole() {
+async fn the_table_is_complete() {
     let bench = GatewayHarness::new().await;
     let document = bench.send_as_owner("GET", "/api/openapi.json", None).await.json();
     let described: BTreeSet<String> = document["paths"]
@@ -191,7 +191,7 @@ async fn the_table_is_whole() {
 }
 
 #[tokio::test]
-async fn every_refusal_that_can_come_is_described() {
+async fn every_possible_error_is_described() {
     let bench = GatewayHarness::new().await;
     let document = bench.send_as_owner("GET", "/api/openapi.json", None).await.json();
     for (path, item) in document["paths"].as_object().unwrap() {
@@ -231,7 +231,7 @@ async fn every_request_needs_a_token_on_loopback_too_r20() {
         let answer = bench.send("GET", path, None, None).await;
         assert_eq!((answer.status, answer.code().as_str()), (401, "token_missing"), "{path}");
     }
-    // No pairing code is public: none exists until the owner makes one, and nobody else can.
+    // No pairing code is public: only the owner can create one.
     assert_eq!(bench.send("POST", "/api/pair", None, Some(json!({"role": "device"}))).await.status, 401);
     for guess in ["00000000", "ABCDEFGH", "12345678"] {
         assert_eq!(bench.pair(guess, "").await.code(), "pairing_code_unknown");

@@ -1,4 +1,4 @@
-//! Which session a chat's connection is of, and who may open it.
+//! The session of a chat connection, and the permission to open it.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::chat_harness::{ChatHarness, message, tools};
 use crate::websocket::WebSocketClient;
 
 #[tokio::test]
-async fn a_session_is_gone_on_with_by_its_id() {
+async fn a_session_is_resumed_by_its_id() {
     let it = ChatHarness::new().await;
     it.fakes.answers([ScriptedResponse::text("Hello, Ada."), ScriptedResponse::text("Ada.")]);
     let token = it.create_token("client").await;
@@ -38,7 +38,7 @@ async fn a_session_is_gone_on_with_by_its_id() {
 }
 
 #[tokio::test]
-async fn connect_may_name_the_session_too() {
+async fn connect_can_select_the_session() {
     let it = ChatHarness::new().await;
     it.fakes.answers([ScriptedResponse::text("one"), ScriptedResponse::text("two")]);
     let token = it.create_token("companion").await;
@@ -56,16 +56,16 @@ async fn connect_may_name_the_session_too() {
     old.send(message("again")).await;
     old.receive_until("done").await;
     assert_eq!(it.fakes.requests()[1].said.messages.len(), 3, "it went on with what was said");
-    // The one that it is already is not opened again.
+    // The current session is not opened again.
     let mut same = WebSocketClient::open(&it.gateway, "/ws/chat?session_id=s1", &token, None).await;
     same.expect("session_start").await;
     same.send(json!({"type": "connect", "session_id": "s1"})).await;
     same.expect("connected").await;
 }
 
-/// Clients of version 1 have read null as a text, and come back with a session of that name.
+/// Clients of version 1 have read null as text, and come back with a session of that name.
 #[tokio::test]
-async fn nobody_shares_the_session_null() {
+async fn the_session_named_null_is_not_shared() {
     let it = ChatHarness::new().await;
     let mut ids = Vec::new();
     for _ in 0..2 {
@@ -80,7 +80,7 @@ async fn nobody_shares_the_session_null() {
 }
 
 #[tokio::test]
-async fn anothers_session_is_refused_and_the_connection_stays() {
+async fn the_session_of_another_principal_is_refused_and_the_connection_stays() {
     let it = ChatHarness::new().await;
     it.fakes.answer(ScriptedResponse::text("a secret"));
     let mut first =
@@ -97,7 +97,7 @@ async fn anothers_session_is_refused_and_the_connection_stays() {
     chat.send(json!({"type": "abort"})).await;
     assert_eq!(chat.expect("abort_ack").await["status"], "idle");
     assert_eq!(chat.call("get_current_time", json!({})).await["status"], "success");
-    // It can open one of its own.
+    // The client can open its own session.
     chat.send(json!({"type": "connect", "v": 2, "session_id": "mine"})).await;
     assert_eq!(chat.expect("session_start").await["session_id"], "mine");
     assert_eq!(it.fakes.request_count(), 1);
@@ -116,7 +116,7 @@ async fn an_agent_that_does_not_exist_closes_with_1011() {
 }
 
 #[tokio::test]
-async fn a_bound_token_talks_to_its_agent_only() {
+async fn a_bound_token_can_use_only_its_agent() {
     let it = ChatHarness::new().await;
     it.put_agent("home", json!({"prompt": "You keep the house.", "tools": ["builtin/get_current_time"]}))
         .await;
@@ -136,7 +136,7 @@ async fn a_bound_token_talks_to_its_agent_only() {
 }
 
 #[tokio::test]
-async fn a_turn_goes_on_without_its_connection_and_is_shown_to_whoever_comes_back() {
+async fn a_turn_continues_without_its_connection_and_is_shown_on_return() {
     let it = ChatHarness::new().await;
     let token = it.create_token("companion").await;
     let mut phone = WebSocketClient::device(&it.gateway, &it.create_token("device").await, "pixel").await;
@@ -173,7 +173,7 @@ async fn a_turn_goes_on_without_its_connection_and_is_shown_to_whoever_comes_bac
 }
 
 #[tokio::test]
-async fn the_tools_of_a_chat_that_goes_are_gone_for_its_turn() {
+async fn tools_of_a_disconnected_chat_disappear_from_its_turn() {
     let it = ChatHarness::new().await;
     let token = it.create_token("companion").await;
     it.fakes.when(RequestMatcher::user(), ScriptedResponse::new().tool_call("torch", json!({})));
@@ -201,7 +201,7 @@ async fn a_revoked_token_ends_its_turn() {
     assert_eq!(revoked.status, 200, "{revoked:?}");
     assert_eq!(it.fakes.wait_for_end(0).await, toolway_fake_models::ResponseEnd::Dropped);
     assert_eq!(chat.expect_close().await.0, 4001);
-    // What is kept of it may come a moment after the socket's end.
+    // The end may be stored a moment after the socket has closed.
     let state = tokio::time::timeout(Duration::from_secs(30), async {
         loop {
             let session = it.send_as_owner("GET", "/api/sessions/s1", None).await.json();
@@ -215,7 +215,7 @@ async fn a_revoked_token_ends_its_turn() {
 }
 
 #[tokio::test]
-async fn shutting_down_ends_turns_in_words() {
+async fn a_shutdown_ends_turns_with_a_message() {
     let it =
         ChatHarness::with(json!({"chat": {"generate_titles": false}, "timeouts": {"shutdown_s": 1}})).await;
     it.fakes.answer(ScriptedResponse::text("on and ").gate("never"));
@@ -231,7 +231,7 @@ async fn shutting_down_ends_turns_in_words() {
 }
 
 #[tokio::test]
-async fn an_owner_who_sees_all_sessions_can_ask_for_their_own() {
+async fn an_owner_can_list_only_their_own_sessions() {
     let it = ChatHarness::new().await;
     let (ann, bob) = (it.gateway.create_token("client").await, it.gateway.create_token("client").await);
     let owner = it.gateway.owner.clone();
@@ -264,7 +264,7 @@ async fn an_owner_who_sees_all_sessions_can_ask_for_their_own() {
     assert_eq!(listed(&owner, "").await.0, ["anns-2", "bobs-1", "mine-2", "anns-1", "mine-1"]);
     assert_eq!(listed(&owner, "?mine=false").await.0.len(), 5);
     assert_eq!(listed(&owner, "?mine=true").await, (vec!["mine-2".to_owned(), "mine-1".to_owned()], None));
-    // Page by page too: those of others take no place on them.
+    // Also in pages: sessions of others take no space.
     let (first, next) = listed(&owner, "?mine=true&limit=1").await;
     assert_eq!(first, ["mine-2"]);
     let rest = listed(&owner, &format!("?mine=true&limit=1&cursor={}", next.unwrap())).await;

@@ -1,4 +1,4 @@
-//! MCP clients that come in by the word of an issuer: where they learn of it, and how far its tokens reach.
+//! MCP clients with tokens of an issuer: discovery of the issuer and the scope of its tokens.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ fn url64(bytes: impl AsRef<[u8]>) -> String {
     URL_SAFE_NO_PAD.encode(bytes)
 }
 
-/// An issuer with one key, on a loopback port.
+/// An issuer with one key on a loopback port.
 struct FakeIssuer {
     url: String,
     key: EcdsaKeyPair,
@@ -96,7 +96,7 @@ async fn request_mcp(bench: &GatewayHarness, token: Option<&str>) -> HttpAnswer 
 }
 
 #[tokio::test]
-async fn without_an_issuer_nothing_is_said_of_one() {
+async fn without_an_issuer_no_metadata_is_served() {
     let bench = GatewayHarness::new().await;
     for path in [DOCUMENT.to_owned(), format!("{DOCUMENT}/mcp"), format!("{DOCUMENT}/mcp/sources/x")] {
         let answer = bench.send("GET", &path, None, None).await;
@@ -111,7 +111,7 @@ async fn without_an_issuer_nothing_is_said_of_one() {
 
 /// RFC 9728, sections 2 and 3.
 #[tokio::test]
-async fn the_document_names_the_resource_and_the_issuer() {
+async fn the_metadata_has_the_resource_and_the_issuer() {
     let issuer = FakeIssuer::start().await;
     let settings =
         json!({ "public_url": "https://tools.example.org/", "mcp": { "issuer": issuer.settings() } });
@@ -138,7 +138,7 @@ async fn the_document_names_the_resource_and_the_issuer() {
 
 /// RFC 6750, section 3, and RFC 9728, section 5.1.
 #[tokio::test]
-async fn a_client_that_is_refused_is_told_where_the_document_is() {
+async fn a_rejection_has_the_url_of_the_metadata() {
     let issuer = FakeIssuer::start().await;
     let bench = GatewayHarness::with(json!({ "mcp": { "issuer": issuer.settings() } })).await;
     let place = format!("http://{}{DOCUMENT}/mcp", bench.address());
@@ -183,17 +183,17 @@ async fn a_client_that_is_refused_is_told_where_the_document_is() {
             assert_eq!(header(&answer, "www-authenticate"), Some(expected.as_str()), "{path}");
         }
     }
-    // Elsewhere it is the plain one.
+    // Other endpoints have the plain header.
     let answer = bench.send("GET", "/api/tools", None, None).await;
     assert_eq!(header(&answer, "www-authenticate"), Some("Bearer"));
-    // A client's role is checked after its token: that is not a question of scope.
+    // The role is checked after the token: a wrong role is not a missing scope.
     let device = bench.create_token("device").await.token;
     let answer = request_mcp(&bench, Some(&device)).await;
     assert_eq!((answer.status, header(&answer, "www-authenticate")), (403, None));
 }
 
 #[tokio::test]
-async fn a_token_of_the_issuer_reaches_mcp_and_nothing_else() {
+async fn a_token_of_the_issuer_is_valid_only_for_mcp() {
     let issuer = FakeIssuer::start().await;
     let bench = GatewayHarness::with(json!({ "mcp": { "issuer": issuer.settings() } })).await;
     let _probe = ProbeTools::offer(&bench, "desk", &["a"]);
@@ -215,7 +215,7 @@ async fn a_token_of_the_issuer_reaches_mcp_and_nothing_else() {
         let answer = bench.send(method, path, Some(&token), None).await;
         assert!(matches!(answer.status, 401 | 404), "{path}: {answer:?}");
     }
-    // The gateway's own tokens still count.
+    // The gateway's own tokens stay valid.
     let own = bench.create_token("client").await.token;
     assert!(
         McpTestClient::at(&bench, "/mcp", &own, McpEra::Nov2025)
@@ -227,7 +227,7 @@ async fn a_token_of_the_issuer_reaches_mcp_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn the_policy_counts_for_whoever_comes_in_this_way() {
+async fn the_policy_applies_to_clients_of_the_issuer() {
     let issuer = FakeIssuer::start().await;
     let bench = GatewayHarness::with(json!({ "mcp": { "issuer": issuer.settings() } })).await;
     let _probe = ProbeTools::offer(&bench, "desk", &["a", "b"]);
@@ -243,7 +243,7 @@ async fn the_policy_counts_for_whoever_comes_in_this_way() {
 }
 
 #[tokio::test]
-async fn settings_that_let_nobody_in_or_trust_nobody_are_refused() {
+async fn unusable_issuer_settings_are_refused() {
     for (settings, key) in [
         (json!({ "audience": AUDIENCE, "subjects": ["*"] }), "mcp.issuer.url"),
         (

@@ -1,4 +1,4 @@
-//! A gateway of its own for each test, and a client that sends exactly what it is told.
+//! A separate gateway for each test, and an HTTP client that sends exactly the given bytes.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -15,10 +15,10 @@ use toolway_gateway::{
 };
 use toolway_types::Clock;
 
-/// Where the clock of each test stands at first: 2023-11-14 22:13:20 UTC.
+/// Start of each test's clock: 2023-11-14 22:13:20 UTC.
 pub(crate) const NOW: i64 = 1_700_000_000_000;
 
-/// A clock that stands still until it is set.
+/// A clock that changes only when it is set.
 #[derive(Debug, Clone)]
 pub(crate) struct ManualClock(Arc<AtomicI64>);
 
@@ -46,7 +46,7 @@ impl GatewayHarness {
         Self::with(json!({})).await
     }
 
-    /// With these settings over the defaults.
+    /// Starts a gateway with these settings over the defaults.
     pub(crate) async fn with(settings: Value) -> Self {
         Self::in_folder(tempfile::tempdir().unwrap(), settings).await
     }
@@ -55,7 +55,7 @@ impl GatewayHarness {
         Self::with_origin(dir, settings, SettingsOrigin::default()).await
     }
 
-    /// With these settings, which stand there.
+    /// Starts a gateway with these settings and their location.
     pub(crate) async fn with_origin(dir: TempDir, settings: Value, origin: SettingsOrigin) -> Self {
         let clock = ManualClock(Arc::new(AtomicI64::new(NOW)));
         let gateway = start(&dir, &settings, origin, &clock).await.unwrap();
@@ -63,7 +63,7 @@ impl GatewayHarness {
         Self { gateway, clock, dir, owner }
     }
 
-    /// Why a gateway does not start with these settings.
+    /// Returns the error of a gateway that does not start with these settings.
     pub(crate) async fn expect_start_error(settings: Value) -> GatewayStartError {
         let clock = ManualClock(Arc::new(AtomicI64::new(NOW)));
         let dir = tempfile::tempdir().unwrap();
@@ -79,7 +79,7 @@ impl GatewayHarness {
         self.gateway.app().address.local
     }
 
-    /// A request with the headers that every client sends.
+    /// Sends a request with the usual headers.
     pub(crate) async fn send(
         &self,
         method: &str,
@@ -100,7 +100,7 @@ impl GatewayHarness {
         self.send(method, path, Some(&self.owner), body).await
     }
 
-    /// A request with just these headers, and a length where there is a body.
+    /// Sends a request with exactly these headers, and a length if it has a body.
     pub(crate) async fn send_raw(
         &self,
         method: &str,
@@ -112,7 +112,7 @@ impl GatewayHarness {
         exchange(stream, method, path, headers, body).await
     }
 
-    /// Calls a tool; gives its outcome, whose request must have been a good one.
+    /// Calls a tool and returns the outcome. The request must be valid.
     pub(crate) async fn call(&self, token: &str, name: &str, args: Value) -> Value {
         let path = format!("/api/tools/{name}/call");
         let answer = self.send("POST", &path, Some(token), Some(json!({"args": args}))).await;
@@ -120,7 +120,7 @@ impl GatewayHarness {
         answer.json()
     }
 
-    /// A token of this role.
+    /// Creates a token of this role.
     pub(crate) async fn create_token(&self, role: &str) -> CreatedToken {
         if role == "owner" {
             return CreatedToken { id: "owner".to_owned(), token: self.owner.clone() };
@@ -128,7 +128,7 @@ impl GatewayHarness {
         self.create(json!({"role": role})).await
     }
 
-    /// A client's token that is bound to an agent, which is made where it is not there.
+    /// Creates a client token that is bound to an agent, and creates the agent if necessary.
     pub(crate) async fn create_agent_token(&self, agent: &str) -> CreatedToken {
         let path = format!("/api/agents/{agent}");
         if self.send_as_owner("GET", &path, None).await.status == 404 {
@@ -143,7 +143,7 @@ impl GatewayHarness {
         CreatedToken { id: made.text("id"), token: made.text("token") }
     }
 
-    /// Takes other settings, as where the file was changed.
+    /// Applies other settings, as after a change of the file.
     pub(crate) async fn apply(&self, settings: Value) -> Result<(), ApplySettingsError> {
         self.gateway.apply(&read(&settings), SettingsOrigin::default()).await
     }
@@ -193,7 +193,7 @@ pub(crate) fn owner_token(dir: &Path) -> String {
     std::fs::read_to_string(dir.join("owner.token")).unwrap().trim().to_owned()
 }
 
-/// What came back.
+/// An HTTP response.
 #[derive(Debug)]
 pub(crate) struct HttpAnswer {
     pub(crate) status: u16,
@@ -219,7 +219,7 @@ impl HttpAnswer {
         self.json()[field].as_str().unwrap_or_else(|| panic!("no {field}: {self:?}")).to_owned()
     }
 
-    /// The code of a refusal, which must have the form that all have.
+    /// Returns the code of an error, which must have the common format.
     #[track_caller]
     pub(crate) fn code(&self) -> String {
         let body = self.json();
@@ -248,12 +248,12 @@ pub(crate) async fn exchange(
     }
     request.push_str("Connection: close\r\n\r\n");
     request.push_str(body);
-    // A refusal may come before the whole body is sent.
+    // An error may arrive before the whole body has been sent.
     let _ = stream.write_all(request.as_bytes()).await;
     read_answer(stream).await
 }
 
-/// Reads until the other end closes.
+/// Reads until the peer closes the connection.
 pub(crate) async fn read_answer(mut stream: impl AsyncRead + Unpin) -> HttpAnswer {
     let mut bytes = Vec::new();
     let read = stream.read_to_end(&mut bytes);

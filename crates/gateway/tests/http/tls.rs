@@ -1,4 +1,4 @@
-//! Encrypted listeners, seen from outside.
+//! TLS listeners as seen by clients.
 
 use std::fs;
 use std::path::Path;
@@ -17,7 +17,8 @@ use tokio_rustls::TlsConnector;
 
 use crate::support::{GatewayHarness, HttpAnswer, exchange};
 
-/// A request over TLS to a server that must prove to be `name` by one of the certificates in this file.
+/// Sends a request over TLS to a server that must prove to be `name` with one of the certificates in this
+/// file.
 async fn get(
     bench: &GatewayHarness,
     trusted: &Path,
@@ -55,7 +56,7 @@ fn pin(cert: &[u8]) -> String {
 }
 
 #[tokio::test]
-async fn its_own_certificate_stays_over_restarts() {
+async fn the_own_certificate_survives_restarts() {
     let bench = GatewayHarness::with(on()).await;
     let cert = bench.dir.path().join("tls/cert.pem");
     for name in ["localhost", "127.0.0.1", "box"] {
@@ -73,7 +74,7 @@ async fn its_own_certificate_stays_over_restarts() {
 }
 
 #[tokio::test]
-async fn a_pairing_code_carries_the_key() {
+async fn a_pairing_code_contains_the_key() {
     let bench = GatewayHarness::with(on()).await;
     let app = bench.gateway.app();
     let cert = bench.dir.path().join("tls/cert.pem");
@@ -108,18 +109,18 @@ async fn a_pairing_code_carries_the_key() {
 }
 
 #[tokio::test]
-async fn http_to_an_encrypted_port_is_told_to_use_https() {
+async fn http_on_a_tls_port_gets_a_hint_to_use_https() {
     let bench = GatewayHarness::with(on()).await;
     let answer = bench.send("GET", "/health", None, None).await;
     assert_eq!((answer.status, answer.code().as_str()), (400, "https_needed"));
-    // Whoever says nothing, or breaks off, disturbs nobody.
+    // Silent and interrupted connections do not affect others.
     drop(TcpStream::connect(bench.address()).await.unwrap());
     let cert = bench.dir.path().join("tls/cert.pem");
     assert_eq!(get(&bench, &cert, "localhost", "/health").await.unwrap().0.status, 200);
 }
 
 #[tokio::test]
-async fn a_handshake_that_never_ends_is_not_waited_for() {
+async fn an_unfinished_handshake_times_out() {
     let bench = GatewayHarness::with(json!({"tls": "on", "timeouts": {"request_s": 0.2}})).await;
     let mut silent = TcpStream::connect(bench.address()).await.unwrap();
     let mut rest = Vec::new();
@@ -128,7 +129,7 @@ async fn a_handshake_that_never_ends_is_not_waited_for() {
     assert_eq!(rest, b"");
 }
 
-/// Writes a certificate for a name; gives the settings that use it.
+/// Writes a certificate for a name and returns the settings for it.
 fn put(dir: &Path, name: &str) -> Value {
     let pair = KeyPair::generate().unwrap();
     let cert = CertificateParams::new(vec![name.to_owned()]).unwrap().self_signed(&pair).unwrap();
@@ -162,7 +163,7 @@ async fn the_owners_certificate_is_reloaded_while_running() {
 }
 
 #[tokio::test]
-async fn off_loopback_it_encrypts_by_itself() {
+async fn tls_is_on_automatically_off_loopback() {
     let bench = GatewayHarness::with(json!({"listen": "0.0.0.0:0"})).await;
     assert!(bench.gateway.url().starts_with("https://127.0.0.1:"));
     let plain = GatewayHarness::with(json!({"listen": "0.0.0.0:0", "tls": "off"})).await;

@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::support::{GatewayHarness, owner_token};
 
 #[tokio::test]
-async fn a_token_is_made_listed_used_and_revoked() {
+async fn a_token_is_created_listed_used_and_revoked() {
     let bench = GatewayHarness::new().await;
     let body = json!({"role": "client", "label": "scripts", "agent": "home", "expires_in_s": 3600});
     let made = bench.send_as_owner("POST", "/api/tokens", Some(body)).await;
@@ -74,7 +74,7 @@ async fn the_owners_token_is_replaced_in_the_file_too() {
 }
 
 #[tokio::test]
-async fn the_gateways_own_tokens_are_kept() {
+async fn the_gateways_own_tokens_cannot_be_revoked() {
     let bench = GatewayHarness::new().await;
     bench.gateway.issue_local_device().await.unwrap();
     for id in ["owner", "local-device"] {
@@ -84,7 +84,7 @@ async fn the_gateways_own_tokens_are_kept() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_a_new_token_is_said() {
+async fn an_invalid_new_token_is_refused_with_the_reason() {
     let bench = GatewayHarness::new().await;
     for (body, word) in [
         (json!({}), "role"),
@@ -108,7 +108,7 @@ async fn what_is_wrong_with_a_new_token_is_said() {
 }
 
 #[tokio::test]
-async fn ids_are_taken_as_they_are() {
+async fn ids_are_used_unchanged() {
     let bench = GatewayHarness::new().await;
     for id in ["x", "%00", "..%2f..%2fetc", "%F0%9F%98%80", "' OR 1=1 --".replace(' ', "%20").as_str()] {
         let refused = bench.send_as_owner("DELETE", &format!("/api/tokens/{id}"), None).await;
@@ -119,7 +119,7 @@ async fn ids_are_taken_as_they_are() {
 }
 
 #[tokio::test]
-async fn where_nothing_can_be_kept_nothing_is_given() {
+async fn no_token_is_returned_if_it_cannot_be_stored() {
     let bench = GatewayHarness::new().await;
     let code = bench.create_code(json!({"role": "device"})).await.text("code");
     bench.gateway.app().store.close().await;
@@ -131,12 +131,12 @@ async fn where_nothing_can_be_kept_nothing_is_given() {
         assert_eq!((answer.status, answer.code().as_str()), (503, "storage_failed"));
     }
     assert_eq!(bench.send_as_owner("GET", "/health", None).await.status, 200);
-    // The code was not used up.
+    // The code stays valid.
     assert_eq!(bench.pair(&code, "").await.code(), "storage_failed");
 }
 
 #[tokio::test]
-async fn a_good_token_is_never_held_back_for_bad_ones_from_the_same_address() {
+async fn a_valid_token_is_not_limited_by_invalid_ones_of_its_address() {
     let bench = GatewayHarness::with(json!({"limits": {"failed_sign_ins_per_minute": 3}})).await;
     let mut codes = Vec::new();
     for _ in 0..5 {

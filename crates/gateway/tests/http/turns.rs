@@ -1,4 +1,4 @@
-//! Turns over WebSocket: what is said, called and answered, as both versions are shown it.
+//! Turns over WebSocket in both protocol versions.
 
 use serde_json::{Value, json};
 use toolway_fake_models::{RequestMatcher, ResponseEnd, ResponseStep, ScriptedFailure, ScriptedResponse};
@@ -7,7 +7,7 @@ use crate::chat_harness::{ChatHarness, message, tools};
 use crate::websocket::WebSocketClient;
 
 #[tokio::test]
-async fn a_message_is_answered_in_pieces_and_then_whole() {
+async fn an_answer_arrives_in_chunks_and_then_as_a_whole() {
     let it = ChatHarness::new().await;
     it.fakes.answer(ScriptedResponse::new().text_deltas(["Hel", "lo."]).usage(12, 3));
     let mut chat = it.client().await;
@@ -29,7 +29,7 @@ async fn a_message_is_answered_in_pieces_and_then_whole() {
     assert_eq!(it.fakes.requests()[0].said.last_user_text(), "hi");
 }
 
-/// A client of version 1: everything at once, its own tool on the same socket, and nothing that it would not know.
+/// A client of version 1: chat and its own tool on the same socket, with only known messages.
 #[tokio::test]
 async fn a_client_of_version_1_registers_chats_and_runs_its_tool_on_one_socket() {
     let it = ChatHarness::new().await;
@@ -41,7 +41,7 @@ async fn a_client_of_version_1_registers_chats_and_runs_its_tool_on_one_socket()
     let token = it.create_token("companion").await;
     let mut phone =
         WebSocketClient::open(&it.gateway, "/ws/chat?session_id=phone-1&name=Pixel", &token, None).await;
-    // Waiting for nothing.
+    // Without waiting for a response.
     phone.send(json!({"type": "connect", "session_id": "phone-1", "device_name": "Pixel 8", "capabilities": ["chat"]})).await;
     phone.send(json!({"type": "register_tools", "tools": tools(&["device_info"])})).await;
     phone.send(message("which phone is this?")).await;
@@ -78,13 +78,13 @@ async fn a_client_of_version_1_registers_chats_and_runs_its_tool_on_one_socket()
         .collect();
     assert_eq!(*of("done"), json!({"type": "done", "full_response": said}));
     assert!(said.starts_with("One moment.") && said.ends_with("It is a Pixel 8."), "{said}");
-    // The model was told of it by its bare name, and read what it gave.
+    // The model got the tool under its bare name, and read its result.
     let requests = it.fakes.requests();
     assert!(requests[0].said.tools.contains(&"device_info".to_owned()), "{:?}", requests[0].said.tools);
     assert!(requests[1].said.new_results()[0].text.contains("Pixel 8"));
 }
 
-/// The messages and fields of version 1, from the protocol document.
+/// Asserts that a frame has only messages and fields of version 1, from the protocol document.
 fn assert_known_to_version_1(frame: &Value) {
     let fields: &[&str] = match frame["type"].as_str().unwrap() {
         "session_start" => &["v", "session_id", "resumed", "message_count", "name", "persona"],
@@ -113,7 +113,7 @@ fn assert_known_to_version_1(frame: &Value) {
 }
 
 #[tokio::test]
-async fn version_2_is_told_how_a_tool_ended() {
+async fn version_2_gets_the_outcome_of_a_tool() {
     let it = ChatHarness::new().await;
     let mut phone = WebSocketClient::device(&it.gateway, &it.create_token("device").await, "pixel").await;
     phone.register(tools(&["battery"])).await;
@@ -142,7 +142,7 @@ async fn version_2_is_told_how_a_tool_ended() {
     );
     assert!(result["duration_ms"].is_f64(), "{result}");
     chat.receive_until("done").await;
-    // The record of the call says where it belongs.
+    // The call record has the session and the turn.
     let path = format!("/api/calls/{}", call["id"].as_str().unwrap());
     let record = it.send_as_owner("GET", &path, None).await.json();
     assert_eq!(
@@ -164,7 +164,7 @@ async fn a_tool_registered_in_mid_turn_is_usable_in_the_next_request_r11() {
         ScriptedResponse::new().tool_call("torch", json!({"on": true})),
     );
     it.fakes.when(RequestMatcher::result_of("torch"), ScriptedResponse::text("It is on."));
-    // Nothing of its own is registered when the turn begins.
+    // No tool of the client is registered when the turn begins.
     let mut chat = it.client_version_1().await;
     chat.send(message("light, please")).await;
     let request = phone.receive_until("tool_call_request").await;
@@ -220,7 +220,7 @@ async fn an_abort_reaches_the_device_and_does_not_wait_for_the_tool_r10() {
     chat.send(message("go")).await;
     let call = chat.expect("tool_call").await;
     phone.receive_until("tool_call_request").await;
-    // Over REST, as some clients do it.
+    // Over REST, like some clients.
     let answer = it.gateway.send("POST", "/api/sessions/s1/abort", Some(&token), None).await;
     assert_eq!((answer.status, answer.json()), (200, json!({"status": "aborting"})));
     let cancel = phone.receive_until("tool_call_cancel").await;
@@ -231,7 +231,7 @@ async fn an_abort_reaches_the_device_and_does_not_wait_for_the_tool_r10() {
 }
 
 #[tokio::test]
-async fn one_turn_at_a_time_in_a_session_and_many_sessions_side_by_side() {
+async fn one_turn_per_session_and_many_sessions_in_parallel() {
     let it = ChatHarness::new().await;
     for user in ["one", "two"] {
         it.fakes.when(
@@ -266,7 +266,7 @@ async fn nothing_of_one_session_reaches_another_r12() {
     two.send(message("open")).await;
     assert_eq!(two.expect("chunk").await["content"], "fine");
     two.expect("done").await;
-    // Whatever else came would stand before this.
+    // Any other frame would come before this one.
     two.send(json!({"type": "abort"})).await;
     two.expect("abort_ack").await;
 }
@@ -294,7 +294,7 @@ async fn a_mid_answer_failure_is_shown_and_the_partial_text_is_marked_m12() {
     );
     assert_eq!(history[1]["parts"][0]["text"], "Half of");
     assert_eq!(session["turns"][0]["status"], "failed");
-    // And the session goes on.
+    // The session continues.
     it.fakes.answer(ScriptedResponse::text("Whole."));
     chat.send(message("again?")).await;
     assert_eq!(chat.receive_until("done").await["full_response"], "Whole.");
@@ -366,7 +366,7 @@ async fn regenerate_answers_the_last_message_again() {
 }
 
 #[tokio::test]
-async fn debug_shows_what_the_model_is_sent_with_contents_that_are_strings() {
+async fn debug_shows_the_request_to_the_model_with_string_contents() {
     let it = ChatHarness::new().await;
     it.fakes.answer(ScriptedResponse::text("ok"));
     let mut chat = it.client_version_1().await;
@@ -383,7 +383,7 @@ async fn debug_shows_what_the_model_is_sent_with_contents_that_are_strings() {
 }
 
 #[tokio::test]
-async fn what_can_not_be_sent_to_a_model_is_refused_with_its_reason() {
+async fn invalid_messages_are_refused_with_the_reason() {
     let it = ChatHarness::new().await;
     let mut chat = it.client().await;
     for (said, code) in [
@@ -432,7 +432,7 @@ async fn a_question_of_a_turns_call_goes_to_its_chat() {
     chat.decide(&question, "granted", "session").await;
     chat.receive_until("done").await;
     assert_eq!(probe.run_count(), 1);
-    // Version 1 knows no questions, so nobody is there to be asked.
+    // Version 1 has no questions, so there is nobody to ask.
     it.fakes.when(RequestMatcher::user(), ScriptedResponse::new().tool_call("desk__locate", json!({})));
     it.fakes.when(RequestMatcher::result_of("desk__locate"), ScriptedResponse::text("I may not."));
     let mut old = it.client_version_1().await;
@@ -444,7 +444,7 @@ async fn a_question_of_a_turns_call_goes_to_its_chat() {
 }
 
 #[tokio::test]
-async fn a_no_of_a_person_is_a_permission_error_that_the_model_reads() {
+async fn a_refusal_by_a_person_is_a_permission_error_for_the_model() {
     let it =
         ChatHarness::with(json!({"chat": {"generate_titles": false}, "permissions": {"default": "ask"}}))
             .await;
@@ -486,7 +486,7 @@ async fn tools_past_the_model_limit_are_found_with_find_tools_m6() {
     let mut phone = WebSocketClient::device(&it.gateway, &it.create_token("device").await, "pixel").await;
     let names: Vec<String> = (0..44).map(|at| format!("sensor_{at:02}")).collect();
     let mut offered = tools(&names.iter().map(String::as_str).collect::<Vec<_>>());
-    // The last of the list, by whatever it is sorted.
+    // The last tool of the list in any order.
     let shutter = json!({"name": "zz_shutter", "description": "Takes a photograph with the rear lens",
                          "parameters": {"type": "object", "properties": {"zoom": {"type": "number"}}}});
     offered.as_array_mut().unwrap().push(shutter);
@@ -522,7 +522,7 @@ async fn tools_past_the_model_limit_are_found_with_find_tools_m6() {
     assert!(requests[2].said.new_results()[0].text.contains("photo 1"));
 }
 
-/// A phone out of reach sends no goodbye: its socket stays open, and only unanswered pings tell.
+/// A phone out of reach does not close its socket; only missing pongs reveal it.
 #[tokio::test]
 async fn tools_of_a_device_without_pongs_leave_the_next_request_r16() {
     let it = ChatHarness::with(json!({"chat": {"generate_titles": false}, "timeouts": {"heartbeat_s": 0.5}}))
@@ -537,7 +537,7 @@ async fn tools_of_a_device_without_pongs_leave_the_next_request_r16() {
     let mut phone = WebSocketClient::chat_at(&it.gateway, &token, "/ws/chat?name=phone").await;
     phone.register(tools(&["torch"])).await;
     let mut chat = it.client().await;
-    // It listens all the while, and so answers its own pings.
+    // It reads all the time, and so answers its own pings.
     let turn = tokio::spawn(async move {
         chat.send(message("light, please")).await;
         chat.receive_until("done").await
@@ -551,7 +551,7 @@ async fn tools_of_a_device_without_pongs_leave_the_next_request_r16() {
     };
     assert_eq!(status().await, (json!("online"), json!(1), json!(1)));
     let (pings, code, reason) = phone.expect_close_without_messages().await;
-    assert_eq!((code, reason.as_str()), (1013, "two pings in a row were not answered"));
+    assert_eq!((code, reason.as_str()), (1013, "two consecutive pings were not answered"));
     assert!((2..=3).contains(&pings), "two that it missed, and perhaps one on its way: {pings}");
     assert_eq!(status().await, (json!("offline"), json!(0), json!(0)), "nothing is shown that is not there");
     it.fakes.open("silence");

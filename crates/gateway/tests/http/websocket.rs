@@ -14,26 +14,26 @@ use tokio_tungstenite::tungstenite::http::header::{AUTHORIZATION, SEC_WEBSOCKET_
 
 use crate::support::GatewayHarness;
 
-/// Longest wait for what must come.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// Maximum wait for an expected frame.
+const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// A connection.
+/// A WebSocket connection.
 pub(crate) struct WebSocketClient(WebSocketStream<TcpStream>);
 
 impl WebSocketClient {
-    /// A chat client of version 2.
+    /// Connects a chat client of version 2.
     pub(crate) async fn chat(bench: &GatewayHarness, token: &str) -> Self {
         Self::chat_at(bench, token, "/ws/chat").await
     }
 
-    /// The same with more said in the address.
+    /// Connects a chat client of version 2 at this path.
     pub(crate) async fn chat_at(bench: &GatewayHarness, token: &str, path: &str) -> Self {
         let mut peer = Self::open(bench, path, token, Some("toolway.v2")).await;
         assert_eq!(peer.receive().await["type"], "session_start");
         peer
     }
 
-    /// A chat client of version 1.
+    /// Connects a chat client of version 1.
     pub(crate) async fn chat_version_1(bench: &GatewayHarness, token: &str) -> Self {
         let mut peer = Self::open(bench, "/ws/chat", token, None).await;
         let start = peer.receive().await;
@@ -41,7 +41,7 @@ impl WebSocketClient {
         peer
     }
 
-    /// A device of version 2 of this id, which is also its name.
+    /// Connects a device of version 2 with this id, which is also its name.
     pub(crate) async fn device(bench: &GatewayHarness, token: &str, id: &str) -> Self {
         let mut peer = Self::open(bench, "/ws/device", token, Some("toolway.v2")).await;
         peer.send(json!({"type": "connect", "v": 2, "device_id": id, "device_name": id})).await;
@@ -69,7 +69,7 @@ impl WebSocketClient {
         self.0.send(Message::text(message.to_string())).await.unwrap();
     }
 
-    /// The next frame, whatever it is.
+    /// Returns the next frame.
     pub(crate) async fn receive(&mut self) -> Value {
         let next = async {
             loop {
@@ -80,17 +80,17 @@ impl WebSocketClient {
                 }
             }
         };
-        tokio::time::timeout(PATIENCE, next).await.expect("a frame in time")
+        tokio::time::timeout(TIMEOUT, next).await.expect("a frame in time")
     }
 
-    /// The next frame, which must be of this type.
+    /// Returns the next frame, which must have this type.
     pub(crate) async fn expect(&mut self, kind: &str) -> Value {
         let frame = self.receive().await;
         assert_eq!(frame["type"], kind, "{frame}");
         frame
     }
 
-    /// The next frame of this type; others are passed over.
+    /// Returns the next frame of this type and skips others.
     pub(crate) async fn receive_until(&mut self, kind: &str) -> Value {
         loop {
             let frame = self.receive().await;
@@ -100,13 +100,13 @@ impl WebSocketClient {
         }
     }
 
-    /// Registers these tools in the place of all others; gives the answer.
+    /// Registers these tools instead of all others, and returns the response.
     pub(crate) async fn register(&mut self, tools: Value) -> Value {
         self.send(json!({"type": "register_tools", "tools": tools})).await;
         self.receive_until("tools_registered").await
     }
 
-    /// Waits for a call of one of its tools and answers it with this text; gives the request.
+    /// Waits for a call of one of its tools, answers it with this text, and returns the request.
     pub(crate) async fn answer(&mut self, output: &str) -> Value {
         let request = self.receive_until("tool_call_request").await;
         self.send(json!({"type": "tool_result", "id": request["id"], "output": output})).await;
@@ -118,19 +118,19 @@ impl WebSocketClient {
         self.send(json!({"type": "call_tool", "id": id, "name": name, "args": args})).await;
     }
 
-    /// Calls a tool; the next frame must be the call's result.
+    /// Calls a tool; the next frame must be the result.
     pub(crate) async fn call(&mut self, name: &str, args: Value) -> Value {
         self.start("call", name, args).await;
         self.expect("call_result").await
     }
 
-    /// Answers a question that was asked in this frame.
+    /// Answers the question in this frame.
     pub(crate) async fn decide(&mut self, request: &Value, decision: &str, scope: &str) {
         let id = &request["id"];
         self.send(json!({"type": "permission_answer", "id": id, "decision": decision, "scope": scope})).await;
     }
 
-    /// Reads on to the end; gives the code and the reason of the gateway's close.
+    /// Reads to the end. Returns the code and the reason of the gateway's close.
     pub(crate) async fn expect_close(mut self) -> (u16, String) {
         let end = async {
             loop {
@@ -140,14 +140,14 @@ impl WebSocketClient {
                 }
             }
         };
-        let close = tokio::time::timeout(PATIENCE, end).await.expect("a close in time");
+        let close = tokio::time::timeout(TIMEOUT, end).await.expect("a close in time");
         (close.code.into(), close.reason.to_string())
     }
 
-    /// Says nothing more, no answer to a ping either, until the gateway closes; gives how many pings came meanwhile,
-    /// and the code and the reason of the close.
+    /// Sends nothing, not even pongs, until the gateway closes. Returns the number of pings, and the code and
+    /// reason of the close.
     pub(crate) async fn expect_close_without_messages(self) -> (usize, u16, String) {
-        // Without the library, which would answer for it.
+        // Without the library, which would answer pings.
         let mut stream = self.0.into_inner();
         let end = async {
             let mut pings = 0;
@@ -171,10 +171,10 @@ impl WebSocketClient {
                 }
             }
         };
-        tokio::time::timeout(PATIENCE, end).await.expect("a close in time")
+        tokio::time::timeout(TIMEOUT, end).await.expect("a close in time")
     }
 
-    /// Says goodbye and waits until the gateway has closed.
+    /// Closes the connection normally and waits until the gateway has closed it.
     pub(crate) async fn close(mut self) {
         self.0.close(None).await.unwrap();
         while self.0.next().await.is_some_and(|frame| frame.is_ok()) {}

@@ -12,7 +12,7 @@ use crate::event::TurnFailureCode;
 use crate::turn::repeated_failures::MAX_FAILING_ANSWERS;
 use crate::turn::tool_calls::{ToolCallResults, ToolCallRunner, skipped_results};
 
-/// Most responses in a row that may be cut in the middle of all their calls.
+/// Maximum number of consecutive responses that are cut in the middle of all their calls.
 const MAX_CUT_ANSWERS: u32 = 3;
 
 impl TurnTask {
@@ -83,7 +83,7 @@ impl TurnTask {
         ControlFlow::Continue(())
     }
 
-    /// Gives calls that are not made their results, so that the conversation can be sent again.
+    /// Adds results for calls that are not run, so that the conversation can be sent again.
     pub(super) fn skip_calls(&mut self, progress: &mut TurnProgress, calls: &[ToolCall], why: &str) {
         if let Some(message) = tool_message(skipped_results(calls.iter(), why)) {
             self.append_message(progress, message, false);
@@ -91,7 +91,7 @@ impl TurnTask {
     }
 }
 
-/// The results of an answer's calls as one message; none where there are none.
+/// Returns the results of an answer's calls as one message; `None` if there are none.
 fn tool_message(results: Vec<ToolResult>) -> Option<ModelMessage> {
     if results.is_empty() {
         return None;

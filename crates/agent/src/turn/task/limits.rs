@@ -1,4 +1,4 @@
-//! Checks before each request: is the turn still allowed to go on, and which model answers?
+//! Checks before each request that the turn may continue, and finds the model.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;

@@ -13,7 +13,7 @@ use crate::models::ModelRef;
 use crate::turn::model_response::{ModelResponse, ModelResponseEnd, TurnResponseReader};
 
 impl TurnTask {
-    /// Puts the request together.
+    /// Creates the request.
     pub(super) fn build_request(
         &self,
         progress: &TurnProgress,
@@ -23,7 +23,7 @@ impl TurnTask {
     ) -> ModelRequest {
         let is_first = progress.meter.rounds == 0;
         let tool_choice = match &self.overrides.tool_choice {
-            // A model that must call a tool has done so once there are results.
+            // A required tool call has been made once there are results.
             ToolChoice::Required | ToolChoice::Tool(_) if !is_first => ToolChoice::Auto,
             choice => choice.clone(),
         };

@@ -12,9 +12,9 @@ use super::progress::TurnProgress;
 use crate::event::{NoticeCode, TurnFailure, TurnFailureCode};
 use crate::turn::model_response::{MAX_ANSWER, ModelResponse, ModelResponseEnd};
 
-/// Most pauses of a model's provider in a row.
+/// Maximum number of consecutive pauses by a model's provider.
 const MAX_PAUSES: u32 = 16;
-/// Part of the estimated size that is sent after the provider refused a request as too long, in tenths.
+/// Fraction of the estimated size that is sent after the provider refused a request as too long, in tenths.
 const SHRUNK_TENTHS: u64 = 6;
 /// The prompt for a model whose call its provider could not read. It is sent once.
 const MALFORMED_CALL_PROMPT: &str = "[Your last answer held a tool call that could not be read, so nothing was called. Make the \
@@ -157,7 +157,7 @@ fn as_call(part: &MessagePart) -> Option<&ToolCall> {
     }
 }
 
-/// The turn's failure for a failure of the model's provider.
+/// Converts a failure of the model's provider to a failure of the turn.
 fn failure_from_model_error(error: &ModelError, has_text: bool) -> TurnFailure {
     let code = match error.kind {
         ModelErrorKind::Auth => TurnFailureCode::Auth,

@@ -1,4 +1,4 @@
-//! Chooses the tools that the model is told of.
+//! Chooses the tools for the model.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ pub(super) struct ChosenTools {
 }
 
 impl TurnTask {
-    /// Chooses among the tools that are usable now.
+    /// Chooses from the tools that are usable now.
     pub(super) fn choose_tools(&self, progress: &mut TurnProgress, model: &ModelRef) -> ChosenTools {
         let selected = progress.selector.select(&SelectionInput {
             engine: &self.deps.engine,

@@ -1,4 +1,4 @@
-//! Runs the program `adb`: under a deadline, with bounds on what it writes, and never through a shell of this
+//! Runs the program `adb` with a timeout and limits on its output, and never through a shell of this
 //! computer.
 
 use std::ffi::{OsStr, OsString};
@@ -10,32 +10,32 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// What is taken of standard error: a few lines are all that matters.
+/// Maximum size of standard error; only a few lines are used.
 const MAX_ERRORS: usize = 256 << 10;
-/// How long a process may live on after its output has ended.
+/// Maximum time from the end of the output to the end of the process.
 const EXIT_GRACE: Duration = Duration::from_secs(2);
-/// How often such a process is looked at; as a rule it has ended by the first or second time.
+/// Interval between checks for the end of the process. Usually it has ended at the first or second one.
 const POLL_INTERVAL: Duration = Duration::from_micros(200);
 
-/// Where the program is, and what it sees of its env.
+/// The program and its environment.
 #[derive(Debug, Clone)]
 pub struct AdbProgram {
-    /// Path of the program, or its name where the system finds it.
+    /// Path of the program, or its name if it is on the PATH.
     pub path: PathBuf,
-    /// All of its environment: nothing else is passed on.
+    /// The complete environment; nothing else is passed.
     pub environment: Vec<(OsString, OsString)>,
 }
 
-/// What came of one run.
+/// Output of a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct AdbOutput {
     pub(super) stdout: Vec<u8>,
     pub(super) stderr: Vec<u8>,
-    /// Whether it ended with 0.
+    /// True if the exit code was 0.
     pub(super) success: bool,
 }
 
-/// Why a run came to nothing.
+/// Reason why a run failed.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum AdbRunError {
     #[error(transparent)]
@@ -47,7 +47,7 @@ pub(super) enum AdbRunError {
 }
 
 impl AdbProgram {
-    /// Runs it to its end. Past `timeout`, or `most` bytes of standard output, it is killed.
+    /// Runs the program to its end. Kills it after `timeout` or `most` bytes of standard output.
     pub(super) fn run<S: AsRef<OsStr>>(
         &self,
         arguments: &[S],
@@ -71,11 +71,11 @@ impl AdbProgram {
     }
 }
 
-/// A process that does not outlive this value.
+/// A process that is killed when this value is dropped.
 struct AdbChild(Child);
 
 impl AdbChild {
-    /// Whether it ended with 0. One that stays although its output has ended is not waited for.
+    /// Returns true if the exit code is 0. Does not wait long for a process whose output has ended.
     fn wait_success(&mut self) -> bool {
         let until = Instant::now() + EXIT_GRACE;
         loop {
@@ -91,26 +91,26 @@ impl AdbChild {
 impl Drop for AdbChild {
     fn drop(&mut self) {
         if !matches!(self.0.try_wait(), Ok(Some(_))) {
-            // It may have ended meanwhile; then there is nothing to do.
+            // The process may have ended already.
             let _ = self.0.kill();
             let _ = self.0.wait();
         }
     }
 }
 
-/// Up to `most` bytes of a stream, on a thread of its own, so that neither stream keeps the other waiting.
+/// Reads up to `most` bytes of a stream on a separate thread, so that neither stream blocks the other.
 fn read_up_to(stream: Option<impl Read + Send + 'static>, most: usize) -> Receiver<Vec<u8>> {
     let (give, take) = mpsc::sync_channel(1);
     let most = u64::try_from(most).unwrap_or(u64::MAX);
     let read = move || {
         let mut bytes = Vec::new();
         if let Some(stream) = stream {
-            // What was read before an error is what there is.
+            // The bytes before an error are used.
             let _ = stream.take(most).read_to_end(&mut bytes);
         }
         let _ = give.send(bytes);
     };
-    // Without a thread the channel closes, and the run counts as overdue.
+    // Without a thread, the channel closes, and the run counts as timed out.
     let _ = std::thread::Builder::new().name("adb output".to_owned()).spawn(read);
     take
 }

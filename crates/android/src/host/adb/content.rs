@@ -1,23 +1,23 @@
-//! The program `content` on the phone: what to say to it, and what its output means.
+//! The phone's program `content`: its command lines and its output.
 //!
-//! Facts (`cmds/content/.../Content.java` of the platform): it ends with 0 whatever happens. An answer is
-//! `Result: ` and the bundle (or `null`; up to Android 10 a null answer is a `NullPointerException` of its own) on
-//! standard output. What was thrown is a line `Error while accessing provider:AUTHORITY` and a stack trace on
-//! standard error. Wrong arguments are its usage and `[ERROR] …` on standard output. The provider always gets a
-//! bundle, an empty one where nothing is passed. Numbers were made `long` and `double` up to Android 10, whatever
-//! type was asked for.
+//! Facts (`cmds/content/.../Content.java` of the platform): the exit code is always 0. An answer is `Result:
+//! ` and the bundle (or `null`; up to Android 10 a null answer is a `NullPointerException` of the program
+//! itself) on standard output. An exception is a line `Error while accessing provider:AUTHORITY` and a stack
+//! trace on standard error. Invalid arguments print the usage and `[ERROR] …` on standard output. The
+//! provider always gets a bundle, an empty one if nothing is passed. Up to Android 10, numbers were passed as
+//! `long` and `double`, regardless of the requested type.
 
 use super::printed_bundle;
 use super::quoting::{ExtraEscaping, quote_word};
 use crate::bundle::{Bundle, BundleValue};
 use crate::host::{CallFailure, HostCall};
 
-/// Why tools of the MCP dialects can't be called.
+/// Reason why tools of the MCP dialects can't be called.
 pub(super) const NO_MAPS: &str = "tools of the MCP dialects take a map, which can't be passed over adb: they can be called from an app only";
-/// Longest command line: the client takes 64 KiB for a service's name.
+/// Maximum length of a command line: the client limits a service's name to 64 KiB.
 const MAX_LENGTH: usize = 60_000;
 
-/// Whether it matters for these extras how values are escaped.
+/// Returns true if the escaping of values matters for these extras.
 pub(super) fn needs_escaping(call: &HostCall) -> bool {
     let texts = |(key, value): (&str, &BundleValue)| {
         let is_plain = matches!(value, BundleValue::Text(text) if ExtraEscaping::is_same_in_both(text));
@@ -27,7 +27,7 @@ pub(super) fn needs_escaping(call: &HostCall) -> bool {
     call.extras.as_ref().is_some_and(|extras| extras.iter().any(texts))
 }
 
-/// The command line for a call.
+/// Returns the command line for a call.
 pub(super) fn command(call: &HostCall, user: u32, escaping: ExtraEscaping) -> Result<String, CallFailure> {
     let unsupported = |what: String| Err(CallFailure::Unsupported(what));
     if call.method.is_empty() || call.method.starts_with("--") {
@@ -61,7 +61,7 @@ pub(super) fn command(call: &HostCall, user: u32, escaping: ExtraEscaping) -> Re
     Ok(command)
 }
 
-/// The letter for a value's type and its text; nothing for one that is left out.
+/// Returns the letter for a value's type and its text; `None` for a value that is omitted.
 fn typed(
     key: &str,
     value: &BundleValue,
@@ -95,7 +95,7 @@ fn typed(
     }
 }
 
-/// What a call's output means. `method` says which keys an answer has.
+/// Parses a call's output. `method` determines the keys of an answer.
 pub(super) fn parse_output(stdout: &str, stderr: &str, method: &str) -> Result<Option<Bundle>, CallFailure> {
     if let Some(result) = strip_line_prefix(stdout, "Result: ") {
         let result = result.strip_suffix('\n').unwrap_or(result);
@@ -129,7 +129,7 @@ fn malformed(result: &str) -> CallFailure {
     }
 }
 
-/// What follows a word with which a line starts.
+/// Returns the rest of the line that starts with `start`.
 fn strip_line_prefix<'t>(text: &'t str, start: &str) -> Option<&'t str> {
     let mut rest = text;
     loop {
@@ -144,7 +144,7 @@ fn first_line(text: &str) -> &str {
     text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default()
 }
 
-/// From a stack trace: `class: message`, then lines that start with a tab and `at`.
+/// Parses a stack trace: `class: message`, then lines that start with a tab and `at`.
 fn parse_stack_trace(trace: &str) -> Result<Option<Bundle>, CallFailure> {
     let (head, stack) = trace.split_once("\n\tat ").unwrap_or((trace.trim_end(), ""));
     let (class, message) = head.split_once(": ").unwrap_or((head.trim(), ""));
@@ -155,7 +155,7 @@ fn parse_stack_trace(trace: &str) -> Result<Option<Bundle>, CallFailure> {
         "java.lang.IllegalStateException" if message.starts_with("Could not find provider: ") => {
             Err(CallFailure::UnknownAuthority(message))
         }
-        // Its own, from looking at an answer that is none.
+        // Thrown by the program itself for a null answer.
         "java.lang.NullPointerException"
             if stack.starts_with("com.android.commands.content.Content$CallCommand.") =>
         {

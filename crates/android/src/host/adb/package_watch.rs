@@ -1,4 +1,4 @@
-//! Word of changes: the phone tells nobody at the computer which packages change, so it is asked, at a bounded pace.
+//! Watches for changed packages. The phone sends no notifications to the computer, so it is polled.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,12 +8,12 @@ use super::AdbHostState;
 use super::packages::InstalledApp;
 use crate::host::PackageChanges;
 
-/// How often the list of packages is looked at.
+/// Interval between reads of the list of packages.
 const POLL_INTERVAL: Duration = Duration::from_secs(3);
-/// How often while the phone is away: each try is one short run of `adb`.
+/// Interval while the phone is disconnected: each attempt is a short run of `adb`.
 const DISCONNECTED_POLL_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Watches until nobody listens any more, for what is not as `known` has it.
+/// Reports differences from `known` until the receiver is closed.
 pub(super) fn watch(
     inner: &Arc<AdbHostState>,
     mut known: Option<BTreeMap<String, InstalledApp>>,
@@ -31,7 +31,7 @@ pub(super) fn watch(
                 }
                 known = Some(now);
             }
-            // It is back, or another one is there: anything may be new.
+            // The phone is back, or another one is connected: anything may have changed.
             (Ok(now), None) => {
                 known = Some(now);
                 changes.add_everything();
@@ -46,7 +46,7 @@ pub(super) fn watch(
     }
 }
 
-/// The packages that came, went, or are others now: each installation has a path of its own.
+/// Returns the packages that were added, removed or replaced. Each installation has its own path.
 fn changed<'a>(
     before: &'a BTreeMap<String, InstalledApp>,
     now: &'a BTreeMap<String, InstalledApp>,

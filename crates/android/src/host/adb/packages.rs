@@ -1,17 +1,17 @@
-//! What the phone's package manager prints.
+//! Parses the output of the phone's package manager.
 //!
 //! Facts (`PackageManagerShellCommand.java`, `ComponentResolver.java`, `PermissionManagerService.java` of the
-//! platform): `cmd package query-services --components` prints one component a line, or `No services found`; there
-//! is no such question for content providers, but `dumpsys package resolvers content` lists their filters. Neither
-//! prints meta-data. `pm list packages -f` prints the path of an app's APK, which is another one after each
-//! installation. Classes within the app's package are shortened to `.Name`.
+//! platform): `cmd package query-services --components` prints one component per line, or `No services
+//! found`. There is no such command for content providers, but `dumpsys package resolvers content` lists
+//! their filters. Neither prints meta-data. `pm list packages -f` prints the path of an app's APK, which
+//! changes with each installation. Classes within the app's package are abbreviated to `.Name`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Rows of one answer that are looked at; phones have some hundreds of packages.
+/// Maximum number of rows that are read; phones have some hundreds of packages.
 const MAX_ROWS: usize = 50_000;
 
-/// A part of an app, as the system names it.
+/// Name of an app's component.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct ComponentName {
     pub(super) package: String,
@@ -19,7 +19,7 @@ pub(super) struct ComponentName {
 }
 
 impl ComponentName {
-    /// From `package/class` or `package/.Class`.
+    /// Parses `package/class` or `package/.Class`.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let (package, class) = text.split_once('/')?;
         let is_name = |text: &str| {
@@ -37,17 +37,17 @@ impl ComponentName {
 /// An installed app.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct InstalledApp {
-    /// Path of its APK, of the base one where there are several.
+    /// Path of its APK, or of the base APK if there are several.
     pub(super) path: String,
-    /// Its version's number, as text.
+    /// Version code as text.
     pub(super) version: String,
 }
 
-/// Out of `pm list packages -f --show-versioncode`: lines of `package:PATH=NAME versionCode:NUMBER`.
+/// Parses `pm list packages -f --show-versioncode`: lines of `package:PATH=NAME versionCode:NUMBER`.
 pub(super) fn installed(text: &str) -> BTreeMap<String, InstalledApp> {
     let row = |line: &str| {
         let mut words = line.trim().strip_prefix("package:")?.split(' ');
-        // Paths have `=` in them, packages have none.
+        // Paths may contain `=`, package names may not.
         let (path, package) = words.next()?.rsplit_once('=')?;
         let version = words.find_map(|word| word.strip_prefix("versionCode:")).unwrap_or_default();
         let installed = InstalledApp { path: path.to_owned(), version: version.to_owned() };
@@ -56,12 +56,12 @@ pub(super) fn installed(text: &str) -> BTreeMap<String, InstalledApp> {
     text.lines().take(MAX_ROWS).filter_map(row).collect()
 }
 
-/// Out of `cmd package query-services --components`.
+/// Parses `cmd package query-services --components`.
 pub(super) fn services(text: &str) -> BTreeSet<ComponentName> {
     text.lines().take(MAX_ROWS).filter_map(|line| ComponentName::parse(line.trim())).collect()
 }
 
-/// Out of `dumpsys package resolvers content`: the providers under these titles, which are actions or types.
+/// Parses `dumpsys package resolvers content`: the providers under these titles, which are actions or types.
 pub(super) fn resolvers(text: &str, titles: &[&str]) -> BTreeSet<ComponentName> {
     let mut found = BTreeSet::new();
     let mut is_wanted = false;
@@ -79,7 +79,7 @@ pub(super) fn resolvers(text: &str, titles: &[&str]) -> BTreeSet<ComponentName> 
     found
 }
 
-/// Out of `dumpsys package providers`: who serves each authority.
+/// Parses `dumpsys package providers`: the component of each authority.
 pub(super) fn authorities(text: &str) -> BTreeMap<String, ComponentName> {
     let mut served = BTreeMap::new();
     let mut lines =
@@ -101,16 +101,16 @@ pub(super) fn authorities(text: &str) -> BTreeMap<String, ComponentName> {
     served
 }
 
-/// Who defines a permission, and of what kind it is.
+/// The app that defines a permission, and the protection level.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PermissionOwner {
-    /// The app that defines it.
+    /// Package of the app.
     pub package: String,
-    /// `normal`, `dangerous`, `signature`, with what is added to them.
+    /// Protection level: `normal`, `dangerous` or `signature`, with its flags.
     pub protection: String,
 }
 
-/// Out of `dumpsys package permission NAME`: the block of that name, not those of others that may follow.
+/// Parses `dumpsys package permission NAME`: the block of that name, not of others that may follow.
 pub(super) fn permission(text: &str, name: &str) -> Option<PermissionOwner> {
     let title = format!("Permission [{name}]");
     let mut lines = text.lines().take(MAX_ROWS).map(str::trim).skip_while(|line| !line.starts_with(&title));
@@ -129,7 +129,7 @@ pub(super) fn permission(text: &str, name: &str) -> Option<PermissionOwner> {
     Some(PermissionOwner { package, protection })
 }
 
-/// Out of `cmd package resolve-activity --brief`: the last line, where it is a component.
+/// Parses `cmd package resolve-activity --brief`: the last line, if it is a component.
 pub(super) fn activity(text: &str) -> Option<ComponentName> {
     text.lines().rev().find(|line| !line.trim().is_empty()).and_then(|line| ComponentName::parse(line.trim()))
 }

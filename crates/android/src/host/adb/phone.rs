@@ -1,4 +1,4 @@
-//! The phone at the other end: which one it is, what it is, and how a command is run in its shell.
+//! A connected phone: its selection, its properties, and commands in its shell.
 
 use std::io;
 use std::time::Duration;
@@ -11,54 +11,55 @@ use super::quoting::{ExtraEscaping, quote_word};
 use super::remote_file::BlockSource;
 use crate::host::HostError;
 
-/// How long the computer's own `adb` may take to say which phones there are; it may have to start its server first.
+/// Timeout for listing phones; `adb` may have to start its server first.
 const DEVICES_TIMEOUT: Duration = Duration::from_secs(15);
-/// How long the phone's system may take for an answer about packages.
+/// Timeout for answers of the phone's system about packages.
 pub(super) const SYSTEM_TIMEOUT: Duration = Duration::from_secs(20);
-/// How long fetching a piece of a file may take.
+/// Timeout for fetching a piece of a file.
 const FETCH_TIMEOUT: Duration = Duration::from_secs(20);
-/// Most that is taken of such an answer. A phone with a thousand packages lists its providers in half of one MiB.
+/// Maximum size of such an answer, in bytes. A phone with a thousand packages lists its providers in half a
+/// MiB.
 pub(super) const MAX_ANSWER: usize = 8 << 20;
-/// A word that nobody on the phone can know before it is printed, and so not print in its place.
+/// Returns a random separator that no app on the phone can predict and print.
 pub(super) fn random_marker() -> String {
     format!("--{}--", uuid::Uuid::now_v7().simple())
 }
 
-/// An authority that nobody has: `.invalid` is reserved for that.
+/// An authority that can't exist: `.invalid` is reserved.
 const NONEXISTENT_AUTHORITY: &str = "toolway.invalid";
 
-/// What is known of the phone while it stays connected.
+/// Properties of the phone, valid while it stays connected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct PhoneProperties {
     /// API level.
     pub(super) api_level: Option<u32>,
-    /// Whose apps are in front.
+    /// The user in the foreground.
     pub(super) user: u32,
-    /// Whether its shell is root's, who needs no permissions.
+    /// True if the shell is root, which needs no permissions.
     pub(super) is_root: bool,
-    /// What it is sold as.
+    /// Model name.
     pub(super) model: String,
 }
 
-/// Why a command came to nothing.
+/// Reason why a command failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ShellError {
-    /// The phone, or the way to it.
+    /// The phone or the connection failed.
     Host(HostError),
-    /// It took longer than it was given.
+    /// The command exceeded its timeout.
     TimedOut,
-    /// It printed more than is taken.
+    /// The command printed too much.
     OutputTooLarge(usize),
 }
 
-/// What a command printed, as text; what is no UTF-8 is replaced.
+/// Output of a command as text; invalid UTF-8 is replaced.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ShellOutput {
     pub(super) stdout: String,
     pub(super) stderr: String,
 }
 
-/// One phone by way of `adb`. Once it is known which one, it stays that one.
+/// A phone accessed with `adb`. Once it has been selected, it stays the same one.
 #[derive(Debug)]
 pub(super) struct AdbDevice {
     program: AdbProgram,
@@ -79,7 +80,7 @@ impl AdbDevice {
         }
     }
 
-    /// Its serial number.
+    /// Returns the serial number.
     pub(super) fn serial(&self) -> Result<String, HostError> {
         if let Some(serial) = self.serial.lock().clone() {
             return Ok(serial);
@@ -95,7 +96,7 @@ impl AdbDevice {
         Ok(serial)
     }
 
-    /// What it is.
+    /// Returns the properties.
     pub(super) fn facts(&self) -> Result<PhoneProperties, HostError> {
         if let Some(facts) = self.facts.lock().clone() {
             return Ok(facts);
@@ -116,8 +117,8 @@ impl AdbDevice {
         Ok(facts)
     }
 
-    /// How its `content` reads values. It is asked with a value that only the older way takes, for a provider that
-    /// nobody has, so that nothing is called.
+    /// Determines how the phone's `content` parses values. Sends a value that only the older version accepts
+    /// to an authority that does not exist, so that no provider is called.
     pub(super) fn escaping(&self) -> Result<ExtraEscaping, HostError> {
         if let Some(escaping) = *self.escaping.lock() {
             return Ok(escaping);
@@ -137,12 +138,12 @@ impl AdbDevice {
         Ok(escaping)
     }
 
-    /// What a command about the system prints.
+    /// Runs a command that queries the system, and returns its output.
     pub(super) fn run_system_command(&self, command: &str) -> Result<String, HostError> {
         self.shell(command, SYSTEM_TIMEOUT, MAX_ANSWER).map(|said| said.stdout).map_err(ShellError::into_host)
     }
 
-    /// Runs a command line in the phone's shell, to its end.
+    /// Runs a command line in the phone's shell to its end.
     pub(super) fn shell(
         &self,
         command: &str,
@@ -150,11 +151,11 @@ impl AdbDevice {
         most: usize,
     ) -> Result<ShellOutput, ShellError> {
         let serial = self.serial().map_err(ShellError::Host)?;
-        // Behind the output, to know that it came to its end: when the cable is pulled, `adb` ends as it does
-        // otherwise. The exit code follows.
+        // Printed after the output, to detect that the command ended: if the cable is pulled, `adb` exits
+        // normally. The exit code follows.
         let mark = random_marker();
         let line = format!("{command}; echo {mark}$?");
-        // No terminal, and nothing to read: bytes come as they are, errors apart.
+        // No terminal and no input: bytes are unchanged, and standard error is separate.
         let output = self
             .run(&["-s", &serial, "shell", "-n", "-T", &line], timeout, most)
             .map_err(|error| self.of_shell(error, most))?;
@@ -170,9 +171,9 @@ impl AdbDevice {
         }
     }
 
-    /// It did not run a command to its end.
+    /// Creates the error for a command that did not run to its end.
     fn lost_error(&self, stderr: &str) -> HostError {
-        // What comes back may be another phone under that number, or the same with another system.
+        // The next phone with this serial number may be another one, or the same with another system.
         *self.facts.lock() = None;
         *self.escaping.lock() = None;
         let serial = self.serial.lock().clone().unwrap_or_default();
@@ -214,7 +215,7 @@ impl AdbDevice {
 }
 
 impl ShellError {
-    /// For what is asked of the system.
+    /// Converts the error of a system query.
     pub(super) fn into_host(self) -> HostError {
         match self {
             Self::Host(error) => error,
@@ -225,7 +226,7 @@ impl ShellError {
     }
 }
 
-/// A file of the phone.
+/// A file on the phone.
 pub(super) struct PhoneFile<'a> {
     pub(super) phone: &'a AdbDevice,
     pub(super) path: &'a str,
@@ -242,7 +243,7 @@ impl BlockSource for PhoneFile<'_> {
         );
         let serial = self.phone.serial().map_err(io::Error::other)?;
         let most = usize::try_from(length).unwrap_or(usize::MAX);
-        // `exec-out` passes bytes on as they are.
+        // `exec-out` passes bytes on unchanged.
         let output = self
             .phone
             .run(&["-s", &serial, "exec-out", &line], FETCH_TIMEOUT, most)

@@ -1,4 +1,4 @@
-//! Which phones the computer's `adb` sees, and which of them is meant.
+//! Lists the phones that `adb` knows, and selects one.
 
 use crate::host::HostError;
 
@@ -36,7 +36,7 @@ fn titles(rows: &[AdbDeviceRow<'_>]) -> String {
     rows.iter().map(title).collect::<Vec<_>>().join(", ")
 }
 
-/// The serial number of the phone that is meant: the one that is named, or the only one.
+/// Returns the serial number of the wanted phone: the named one, or the only one.
 pub(super) fn choose(devices: &str, wanted: Option<&str>) -> Result<String, HostError> {
     let rows = rows(devices);
     if let Some(wanted) = wanted {
@@ -71,7 +71,7 @@ fn check_ready(row: &AdbDeviceRow<'_>) -> Result<String, HostError> {
     }
 }
 
-/// Why a phone in this state can't be used.
+/// Returns the reason why a phone in this state can't be used.
 fn error_for_state(serial: &str, state: &str) -> HostError {
     match state {
         "unauthorized" | "authorizing" => {
@@ -88,7 +88,7 @@ fn error_for_state(serial: &str, state: &str) -> HostError {
     }
 }
 
-/// What `adb` itself said on standard error, when it was it that failed and not something on the phone.
+/// Converts an error of `adb` itself on standard error, as opposed to one of a command on the phone.
 pub(super) fn adb_error(stderr: &str, serial: &str) -> HostError {
     let lines = || stderr.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('*'));
     let is_error = |line: &&str| line.starts_with("error: ") || line.starts_with("adb: ");
@@ -109,7 +109,7 @@ pub(super) fn adb_error(stderr: &str, serial: &str) -> HostError {
     )
 }
 
-/// The phone was there and is not any more.
+/// Creates the error for a phone that was disconnected.
 pub(super) fn disconnected_error(serial: &str) -> HostError {
     HostError::new(format!("the phone {serial} is not connected any more"))
         .hint("plug it in again; where it was connected by `adb connect`, connect it again")

@@ -1,18 +1,18 @@
-//! Bundles as `content call` prints them: `Bundle[{key=value, key=value}]`, where nothing is escaped and no value has
-//! a type.
+//! Parses bundles as printed by `content call`: `Bundle[{key=value, key=value}]`, without escaping and
+//! without types.
 //!
-//! What helps is that the keys are known (which ones follows from the method that was called) and that Android prints
-//! them in the order of their hashes (`ArrayMap`), each once. So a value ends where a key follows that may still
-//! come, and of several such places the last one counts. A JSON value ends where its JSON does. Text within a value
-//! therefore can't take the place of a key that is really there: `status`, `data` and `error_code` of a provider
-//! that speaks CETP are always its own. What can't be told apart: a message that contains `, resolution_hint=…` or
-//! `, authorize_intent=…` in a bundle without that key looks as if it had it (so it is good that such an intent is
-//! only ever started within the provider's own app, and only if a person agrees); the text `null` looks like no
-//! value; `true` under the key `success` is taken for the boolean. An array of strings is printed as its class only.
+//! Two facts help: the keys are known (they follow from the method), and Android prints each once, in the
+//! order of their hashes (`ArrayMap`). So a value ends where a key follows that is still possible; if there
+//! are several such places, the last one counts. A JSON value ends where its JSON ends. Text within a value
+//! therefore can't replace a key that is present: `status`, `data` and `error_code` of a CETP provider are
+//! always its own. Some cases are ambiguous: a message that contains `, resolution_hint=…` or `,
+//! authorize_intent=…` in a bundle without that key looks as if it had the key (so such an intent is started
+//! only within the provider's own app, and only if a person agrees); the text `null` looks like no value;
+//! `true` under the key `success` is parsed as a boolean. An array of strings is printed only as its class.
 
 use crate::bundle::{Bundle, BundleValue};
 
-/// What kind of value a key has.
+/// Kind of a key's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum PrintedValueKind {
     /// A single word.
@@ -30,7 +30,7 @@ enum PrintedValueKind {
 /// The keys of an answer, in the order in which Android prints them: that of `String.hashCode`.
 type ReplyKeys = &'static [(&'static str, PrintedValueKind)];
 
-/// Of CETP, section 2.3.
+/// Keys of CETP, section 2.3.
 const CETP: ReplyKeys = &[
     ("error_message", PrintedValueKind::Text),
     ("resolution_hint", PrintedValueKind::Text),
@@ -39,7 +39,7 @@ const CETP: ReplyKeys = &[
     ("data", PrintedValueKind::Json),
     ("error_code", PrintedValueKind::Word),
 ];
-/// Of the MCP dialects' `get_tool_info`; their tools can't be run in this way.
+/// Keys of the MCP dialects' `get_tool_info`. Their tools can't be run over adb.
 const MCP: ReplyKeys = &[
     ("error_message", PrintedValueKind::Text),
     ("success", PrintedValueKind::Flag),
@@ -49,12 +49,12 @@ const MCP: ReplyKeys = &[
     ("tool_description", PrintedValueKind::Text),
     ("tool_input_schema", PrintedValueKind::Json),
 ];
-/// How Java prints an array of strings; a number follows.
+/// Printed form of an array of strings in Java; a number follows.
 const STRINGS: &str = "[Ljava.lang.String;@";
-/// Places at which a JSON value is tried to begin, from the last one on.
+/// Maximum number of places at which a JSON value is assumed to start, from the last one backwards.
 const MAX_TRIES: usize = 16;
 
-/// The bundle that a text is, as a method's answer; nothing where it is none, or was cut.
+/// Parses a text as the bundle of a method's answer; `None` if it is not a bundle or is truncated.
 pub(super) fn parse_bundle(text: &str, method: &str) -> Option<Bundle> {
     let keys = if method == crate::mcp::GET_TOOL_INFO { MCP } else { CETP };
     let mut rest = text.strip_prefix("Bundle[{")?.strip_suffix("}]")?;
@@ -78,7 +78,7 @@ pub(super) fn parse_bundle(text: &str, method: &str) -> Option<Bundle> {
                 bundle.insert(key, parse_typed_value(value, kind));
                 (value, after)
             }
-            // Nobody's key here.
+            // Unknown keys are skipped.
             None => {
                 let (first, after) = split_at_entry(value);
                 let (value, after) =
@@ -95,12 +95,12 @@ pub(super) fn parse_bundle(text: &str, method: &str) -> Option<Bundle> {
     Some(bundle)
 }
 
-/// Whether a text begins with an entry of one of these keys.
+/// Returns true if a text starts with an entry of one of these keys.
 fn is_one_of(keys: ReplyKeys, text: &str) -> bool {
     text.split_once('=').is_some_and(|(key, _)| keys.iter().any(|(known, _)| *known == key))
 }
 
-/// Whether an entry of any dialect's key begins anywhere in a text.
+/// Returns true if an entry of any dialect's key starts anywhere in a text.
 fn has_known_entry(text: &str) -> bool {
     let begins = |(key, _): &(&str, PrintedValueKind)| {
         text.strip_prefix(key).is_some_and(|rest| rest.starts_with('='))
@@ -109,7 +109,7 @@ fn has_known_entry(text: &str) -> bool {
     CETP.iter().chain(MCP).any(begins)
 }
 
-/// Splits at the first `, ` behind which something looks like an entry.
+/// Splits at the first `, ` that is followed by something like an entry.
 fn split_at_entry(text: &str) -> (&str, &str) {
     let found = text.match_indices(", ").find(|(at, _)| looks_like_entry(text_after_separator(text, *at)));
     match found {
@@ -118,7 +118,7 @@ fn split_at_entry(text: &str) -> (&str, &str) {
     }
 }
 
-/// What stands behind the `, ` at `at`.
+/// Returns the text after the `, ` at `at`.
 fn text_after_separator(text: &str, at: usize) -> &str {
     text.get(at + 2..).unwrap_or_default()
 }
@@ -129,7 +129,7 @@ fn looks_like_entry(text: &str) -> bool {
     key.len() < text.len() && !key.is_empty() && key.chars().all(is_key)
 }
 
-/// Splits behind a JSON value that fills everything up to the end or to the next entry.
+/// Splits after a JSON value that extends to the end or to the next entry.
 fn split_json_value(text: &str) -> Option<(&str, &str)> {
     let mut values = serde_json::Deserializer::from_str(text).into_iter::<serde::de::IgnoredAny>();
     values.next()?.ok()?;
@@ -141,8 +141,8 @@ fn split_json_value(text: &str) -> Option<(&str, &str)> {
     Some((value, rest))
 }
 
-/// Splits off a value that may contain anything: keys are looked for from the end, the one that is printed last
-/// first, and each must have a value of its kind that reaches up to the one behind it.
+/// Splits off a value that may contain anything. Searches for keys from the end, starting with the one that
+/// is printed last; each must have a value of its kind that extends to the next key.
 fn split_free_text(text: &'_ str, left: ReplyKeys) -> (&'_ str, &'_ str) {
     let mut end = text.len();
     for (key, kind) in left.iter().rev() {
@@ -163,7 +163,7 @@ fn split_free_text(text: &'_ str, left: ReplyKeys) -> (&'_ str, &'_ str) {
                 PrintedValueKind::Strings => value == "null" || value.starts_with(STRINGS),
                 PrintedValueKind::Word | PrintedValueKind::Text => !value.contains([' ', '\n', '\t']),
             };
-            // Between two known keys there may be one that nobody knows, and nothing that could be a known one.
+            // Between two known keys there may be an unknown key, but nothing that could be a known one.
             is_good && !has_known_entry(after)
         };
         let tries = if *kind == PrintedValueKind::Json { MAX_TRIES } else { 1 };

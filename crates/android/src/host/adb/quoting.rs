@@ -1,7 +1,7 @@
-//! Words for the phone's shell, and for the program `content` behind it.
+//! Quotes words for the phone's shell and for its program `content`.
 
-/// One word of a command line, whatever is in it. Within single quotes the shell knows no special character but the
-/// closing quote. A NUL can't be passed; it is left out by nobody but refused before (see `content`).
+/// Returns a text as one word of a command line. Within single quotes, the shell has no special character
+/// except the closing quote. A NUL can't be passed and is refused earlier (see `content`).
 pub(super) fn quote_word(text: &str) -> String {
     let is_plain =
         |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '/' | ':' | '=' | ',' | '@');
@@ -11,18 +11,18 @@ pub(super) fn quote_word(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }
 
-/// How `content` reads the value in `--extra KEY:TYPE:VALUE`.
+/// Escaping of the value in `--extra KEY:TYPE:VALUE`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ExtraEscaping {
-    /// Up to Android 10: the value is everything behind the second colon, as it is.
+    /// Up to Android 10: the value is everything after the second colon, without escaping.
     Raw,
-    /// From Android 11 on: the whole is split at colons, of which there must be two; a backslash takes the next
-    /// character for itself. (`Content.java`, `splitWithEscaping`.)
+    /// From Android 11: the argument is split at colons, of which there must be two; a backslash escapes the
+    /// next character (`Content.java`, `splitWithEscaping`).
     Backslash,
 }
 
 impl ExtraEscaping {
-    /// A key or value as it has to be written.
+    /// Escapes a key or value.
     pub(super) fn write(self, text: &str) -> String {
         match self {
             Self::Raw => text.to_owned(),
@@ -30,7 +30,7 @@ impl ExtraEscaping {
         }
     }
 
-    /// Whether a text is written in the same way in both.
+    /// Returns true if a text is the same in both.
     pub(super) fn is_same_in_both(text: &str) -> bool {
         !text.contains([':', '\\'])
     }

@@ -1,17 +1,17 @@
-//! A file on the phone, read in places: of an app of some hundred megabytes only its manifest, its table and its
-//! end cross the cable.
+//! Random access to a file on the phone: of a large app, only the manifest, the resource table and the end
+//! are transferred.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Seek, SeekFrom};
 
-/// What is fetched at once. Each fetch costs a round trip of some tens of milliseconds.
+/// Number of bytes per fetch. Each fetch costs a round trip of some tens of milliseconds.
 const BLOCK: u64 = 256 << 10;
-/// Blocks of one file that are fetched at all: 96 MiB, above what is ever read of one.
+/// Maximum number of blocks that are fetched of one file: 96 MiB, more than is ever needed.
 const MAX_BLOCKS: usize = 384;
-/// Blocks that are kept.
+/// Maximum number of cached blocks.
 const MAX_CACHED_BLOCKS: usize = 16;
 
-/// Fetches `length` bytes at `offset`, which is a multiple of [`BLOCK`]. Fewer are an error.
+/// Fetches `length` bytes at `offset`, a multiple of [`BLOCK`]. Fewer bytes are an error.
 pub(super) trait BlockSource {
     fn fetch(&self, offset: u64, length: u64) -> io::Result<Vec<u8>>;
 }

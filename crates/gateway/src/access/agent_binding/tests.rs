@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn a_bound_token_uses_its_own_agent_only() {
+fn a_bound_token_can_use_only_its_own_agent() {
     let principal =
         |agent: Option<&str>| Principal { id: "me".into(), role: Role::Client, agent: agent.map(Into::into) };
     assert_eq!(check_agent(&principal(None), "home"), Ok(()));
@@ -11,7 +11,7 @@ fn a_bound_token_uses_its_own_agent_only() {
 }
 
 #[test]
-fn a_device_is_bound_to_no_agent() {
+fn a_device_token_cannot_be_bound_to_an_agent() {
     assert_eq!(check_binding(Role::Device, Some("home")), Err(AgentWithoutCalls));
     for (role, agent) in [(Role::Device, None), (Role::Client, Some("home")), (Role::Companion, Some("home"))]
     {

@@ -15,7 +15,7 @@ fn found(path: &str, headers: &[(&str, &str)]) -> Option<String> {
 const PROTOCOL: &str = "sec-websocket-protocol";
 
 #[test]
-fn the_first_found_wins() {
+fn the_first_token_found_wins() {
     let all = [("authorization", "Bearer header"), (PROTOCOL, "toolway.v2, bearer.protocol")];
     assert_eq!(found("/ws/chat?token=query", &all).as_deref(), Some("header"));
     assert_eq!(found("/ws/chat?token=query", &all[1..]).as_deref(), Some("protocol"));
@@ -24,7 +24,7 @@ fn the_first_found_wins() {
 }
 
 #[test]
-fn forms_that_are_met() {
+fn common_forms_of_the_header_are_accepted() {
     assert_eq!(found("/api", &[("authorization", "bearer  t ")]).as_deref(), Some("t"));
     let with_basic = [("authorization", "Basic eDp5"), ("authorization", "Bearer t")];
     assert_eq!(found("/api", &with_basic).as_deref(), Some("t"));
@@ -33,7 +33,7 @@ fn forms_that_are_met() {
 }
 
 #[test]
-fn only_sockets_read_it_from_elsewhere_than_the_header() {
+fn only_sockets_read_the_token_from_outside_the_header() {
     assert_eq!(found("/api/tools?token=t", &[]), None);
     assert_eq!(found("/api/tools", &[(PROTOCOL, "bearer.t")]), None);
     assert_eq!(found("/x/ws/chat?token=t", &[]), None);

@@ -18,7 +18,7 @@ const ALL: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn nobody_is_believed_by_default() {
+fn no_proxy_is_trusted_by_default() {
     for peer in ["127.0.0.1:5", "10.0.0.7:5", "[::1]:5"] {
         let client = seen(&[], peer, ALL);
         assert_eq!(client.ip, peer.parse::<SocketAddr>().unwrap().ip());
@@ -28,7 +28,7 @@ fn nobody_is_believed_by_default() {
 }
 
 #[test]
-fn a_trusted_proxy_is_believed() {
+fn headers_of_a_trusted_proxy_are_used() {
     let client = seen(&["10.0.0.7"], "[::ffff:10.0.0.7]:5", ALL);
     assert_eq!(client.ip.to_string(), "203.0.113.9");
     assert!(client.https);
@@ -36,7 +36,7 @@ fn a_trusted_proxy_is_believed() {
 }
 
 #[test]
-fn what_the_client_itself_put_in_front_is_not_believed() {
+fn addresses_added_by_the_client_are_ignored() {
     let forged = [("x-forwarded-for", "127.0.0.1, 203.0.113.9"), ("x-forwarded-for", "10.1.1.1")];
     assert_eq!(seen(&["10.0.0.0/8"], "10.0.0.7:5", &forged).ip.to_string(), "203.0.113.9");
     let garbage = [("x-forwarded-for", "127.0.0.1, what, 10.1.1.1")];

@@ -7,11 +7,11 @@ fn ip(text: &str) -> IpAddr {
 }
 
 #[tokio::test(start_paused = true)]
-async fn made_up_addresses_do_not_make_it_list_again_and_again() {
+async fn invented_addresses_do_not_cause_repeated_listing() {
     let listed = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&listed);
     let interfaces = InterfaceAddresses::new(move || {
-        // The second address is plugged in later.
+        // The second address appears later.
         match count.fetch_add(1, Ordering::SeqCst) {
             0 => BTreeSet::from([ip("10.0.0.1")]),
             _ => BTreeSet::from([ip("10.0.0.1"), ip("10.0.0.2")]),
@@ -33,7 +33,7 @@ fn this_machine_has_its_loopback_address() {
 }
 
 #[test]
-fn the_address_for_others_is_never_one_they_cannot_reach() {
+fn the_external_address_is_never_loopback_or_link_local() {
     let pick = |list: &[&str]| most_likely(list.iter().map(|it| ip(it)).collect());
     assert_eq!(pick(&["127.0.0.1", "::1", "fe80::1", "169.254.1.1"]), None);
     assert_eq!(pick(&["127.0.0.1", "172.17.0.1", "192.168.1.5", "2001:db8::1"]), Some(ip("192.168.1.5")));

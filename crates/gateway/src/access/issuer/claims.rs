@@ -1,16 +1,16 @@
-//! A signed token as text (RFC 7515, section 7.1) and what it says (RFC 7519, RFC 9068).
+//! Parses signed tokens (RFC 7515, section 7.1) and their claims (RFC 7519, RFC 9068).
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// No list in a token is read further than this.
+/// Maximum number of elements that are read from a list in a token.
 const MAX_LISTED: usize = 64;
-/// No name of a person is shown longer than this, in characters.
+/// Maximum length of a subject's label, in characters.
 const MAX_LABEL: usize = 80;
 
-/// How a token may be signed: with public keys alone. `none`, and secrets that both ends know, are not among them.
+/// Accepted signature algorithms, all with public keys. `none` and shared secrets are refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum JwsAlgorithm {
     Rs256,
@@ -23,19 +23,19 @@ impl JwsAlgorithm {
         match name {
             "RS256" => Some(Self::Rs256),
             "ES256" => Some(Self::Es256),
-            // RFC 9864 names the curve.
+            // RFC 9864 uses the name of the curve.
             "EdDSA" | "Ed25519" => Some(Self::EdDsa),
             _ => None,
         }
     }
 }
 
-/// A token taken apart, of which nothing has been checked.
+/// A parsed token. Nothing in it has been verified.
 #[derive(Debug)]
 pub(super) struct UnverifiedJwt<'t> {
     pub(super) algorithm: JwsAlgorithm,
     pub(super) key_id: Option<String>,
-    /// What is signed.
+    /// The signed bytes.
     pub(super) signed: &'t [u8],
     pub(super) signature: Vec<u8>,
     pub(super) payload: Vec<u8>,
@@ -52,22 +52,21 @@ struct JwtHeader {
     crit: Option<Value>,
 }
 
-/// Takes a token apart.
+/// Parses a token.
 pub(super) fn parse(text: &str) -> Result<UnverifiedJwt<'_>, &'static str> {
-    const MALFORMED: &str = "it is no signed token";
+    const MALFORMED: &str = "it is not a signed token";
     let (signed, signature) = text.rsplit_once('.').ok_or(MALFORMED)?;
     let (header, payload) = signed.split_once('.').ok_or(MALFORMED)?;
     let decoded = |part: &str| URL_SAFE_NO_PAD.decode(part).map_err(|_| MALFORMED);
     let header: JwtHeader = serde_json::from_slice(&decoded(header)?).map_err(|_| MALFORMED)?;
-    let algorithm =
-        JwsAlgorithm::from_name(&header.alg).ok_or("it is signed in a way that is not taken (alg)")?;
+    let algorithm = JwsAlgorithm::from_name(&header.alg).ok_or("the algorithm (alg) is not supported")?;
     if header.crit.is_some() {
-        return Err("it must be understood in ways that are not known here (crit)");
+        return Err("a critical header (crit) is not supported");
     }
-    // An identity token says who somebody is, to the client alone.
+    // An identity token describes a user to the client only, and gives no access.
     let kind = header.typ.as_deref().map(str::to_ascii_lowercase);
     if kind.is_some_and(|kind| !matches!(kind.as_str(), "jwt" | "at+jwt" | "application/at+jwt")) {
-        return Err("it is no access token (typ)");
+        return Err("it is not an access token (typ)");
     }
     Ok(UnverifiedJwt {
         algorithm,
@@ -78,7 +77,7 @@ pub(super) fn parse(text: &str) -> Result<UnverifiedJwt<'_>, &'static str> {
     })
 }
 
-/// One or several, as `aud` may be.
+/// One string or several, as in `aud`.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum OneOrManyStrings {
@@ -108,7 +107,7 @@ struct JwtPayload {
     nbf: Option<f64>,
     #[serde(default)]
     scope: Option<String>,
-    /// What Entra and Okta write in the place of `scope`.
+    /// Entra and Okta use this name instead of `scope`.
     #[serde(default)]
     scp: Option<OneOrManyStrings>,
     #[serde(default)]
@@ -119,17 +118,17 @@ struct JwtPayload {
     email: Option<Value>,
 }
 
-/// What a token says.
+/// The claims of a token.
 #[derive(Debug)]
 pub(super) struct JwtClaims {
     pub(super) issuer: String,
     pub(super) subject: String,
     pub(super) audiences: Vec<String>,
-    /// In milliseconds since the Unix epoch.
+    /// Expiry in milliseconds since the Unix epoch.
     pub(super) expires_ms: i64,
     pub(super) not_before_ms: Option<i64>,
     pub(super) scopes: Vec<String>,
-    /// Whether it is good only together with a key (RFC 7800).
+    /// True if the token is only valid together with a key (RFC 7800).
     pub(super) is_bound: bool,
     name: Option<String>,
 }
@@ -137,9 +136,9 @@ pub(super) struct JwtClaims {
 impl JwtClaims {
     pub(super) fn read(payload: Vec<u8>) -> Result<Self, &'static str> {
         let it: JwtPayload =
-            serde_json::from_slice(&payload).map_err(|_| "it lacks one of iss, sub, aud and exp")?;
+            serde_json::from_slice(&payload).map_err(|_| "iss, sub, aud or exp is missing")?;
         if it.sub.is_empty() {
-            return Err("it names nobody (sub)");
+            return Err("the subject (sub) is empty");
         }
         let spaced = it.scope.into_iter().chain(it.scp.into_iter().flat_map(OneOrManyStrings::into_vec));
         let scopes = spaced.flat_map(|it| it.split_ascii_whitespace().map(str::to_owned).collect::<Vec<_>>());
@@ -156,14 +155,14 @@ impl JwtClaims {
         })
     }
 
-    /// A name for people.
+    /// Returns a label for display.
     pub(super) fn label(&self) -> String {
         let name = self.name.as_deref().unwrap_or(&self.subject);
         name.chars().filter(|c| !toolway_types::name::is_invisible(*c)).take(MAX_LABEL).collect()
     }
 }
 
-/// Seconds since the epoch, with or without a fraction (RFC 7519, section 2), in milliseconds.
+/// Converts seconds since the epoch, with or without a fraction (RFC 7519, section 2), to milliseconds.
 #[allow(clippy::cast_possible_truncation, reason = "a float that is cast stops at the ends of the range")]
 fn to_millis(seconds: f64) -> i64 {
     (seconds * 1000.0) as i64

@@ -1,5 +1,5 @@
-//! Has the issuer's keys at hand: fetched when the first token comes, again when they are old, and again when a token
-//! names one that is not among them, but not more often than every half minute, whatever tokens come.
+//! A cache of the issuer's keys. It fetches them for the first token, when they are old, and when a token has
+//! an unknown key id. Regardless of the tokens, it fetches at most every 30 seconds.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,11 +12,11 @@ use toolway_mcp::oauth::OauthHttpClient;
 use super::JwkSet;
 use crate::access::rejection::AuthRejection;
 
-/// After so long the keys are fetched again.
+/// Age at which the keys are fetched again.
 const REFRESH_AFTER: Duration = Duration::from_secs(3600);
-/// Keys that can't be fetched again are used for so long: a key that was taken back counts no longer than this.
+/// Maximum age of keys if they can't be fetched again. A withdrawn key is accepted no longer than this.
 const MAX_AGE: Duration = Duration::from_secs(6 * 3600);
-/// The least time between two fetches.
+/// Minimum time between two fetches.
 const MIN_FETCH_INTERVAL: Duration = Duration::from_secs(30);
 
 #[derive(Debug)]
@@ -36,7 +36,7 @@ struct KeyFetchState {
 }
 
 impl KeyFetchState {
-    /// The keys, where they are of an age.
+    /// Returns the keys if they are younger than `age`.
     fn set_younger_than(&self, age: Duration) -> Option<Arc<JwkSet>> {
         self.set.clone().filter(|_| self.fetched.is_some_and(|at| at.elapsed() < age))
     }
@@ -47,15 +47,15 @@ impl IssuerKeyCache {
         Self { http, issuer, jwks_url, state: RwLock::default(), fetching: tokio::sync::Mutex::default() }
     }
 
-    /// Counts the sets that were not as the one before.
+    /// Returns the number of changes of the key set so far.
     pub(super) fn edition(&self) -> u64 {
         self.state.read().set.as_ref().map_or(0, |set| set.edition)
     }
 
-    /// The keys, among them the one with this id where the issuer has it.
+    /// Returns the keys, fetching them again if the issuer may have a new key with this id.
     ///
     /// # Errors
-    /// [`Refusal::IssuerUnreachable`] where there are none.
+    /// [`AuthRejection::IssuerUnreachable`] if there are no keys.
     pub(super) async fn key_set_for(&self, id: Option<&str>) -> Result<Arc<JwkSet>, AuthRejection> {
         let fits = |set: &Arc<JwkSet>| id.is_none_or(|id| set.contains(id));
         let fresh = self.state.read().set_younger_than(REFRESH_AFTER);
@@ -63,7 +63,7 @@ impl IssuerKeyCache {
             return Ok(set);
         }
         let _fetching = self.fetching.lock().await;
-        // Somebody else may have fetched them meanwhile.
+        // Another task may have fetched them in the meantime.
         let (set, may_try) = {
             let held = self.state.read();
             (
@@ -76,11 +76,7 @@ impl IssuerKeyCache {
             match self.fetch().await {
                 Ok(set) => return Ok(set),
                 Err(problem) => {
-                    tracing::warn!(
-                        issuer = self.issuer,
-                        problem,
-                        "the keys of the issuer could not be fetched"
-                    );
+                    tracing::warn!(issuer = self.issuer, problem, "cannot fetch the keys of the issuer");
                 }
             }
         }
@@ -100,7 +96,7 @@ impl IssuerKeyCache {
         Ok(set)
     }
 
-    /// Where the issuer's metadata says that its keys are (RFC 8414, OpenID Connect Discovery).
+    /// Finds the URL of the keys in the issuer's metadata (RFC 8414, OpenID Connect Discovery).
     async fn discover_jwks_url(&self) -> Result<String, String> {
         #[derive(Deserialize)]
         struct IssuerMetadata {
@@ -114,7 +110,7 @@ impl IssuerKeyCache {
                 Ok(document) => match serde_json::from_slice::<IssuerMetadata>(&document) {
                     Ok(it) if it.issuer == self.issuer => return Ok(it.jwks_uri),
                     Ok(it) => return Err(format!("{place} is the metadata of {:?}", it.issuer)),
-                    Err(_) => last = format!("{place} does not say where the keys are"),
+                    Err(_) => last = format!("{place} has no jwks_uri"),
                 },
             }
         }

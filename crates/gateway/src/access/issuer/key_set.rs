@@ -1,4 +1,4 @@
-//! The public keys of an issuer (RFC 7517, RFC 7518, RFC 8037), as far as tokens may be signed with them.
+//! The public keys of an issuer (RFC 7517, RFC 7518, RFC 8037) with a supported algorithm.
 
 use std::sync::Arc;
 
@@ -12,9 +12,9 @@ use sha2::{Digest as _, Sha256};
 
 use super::claims::{JwsAlgorithm, UnverifiedJwt};
 
-/// No more keys of one issuer are looked at.
+/// Maximum number of keys that are read from one issuer.
 const MAX_KEYS: usize = 64;
-/// A token that names no key is held against no more than this many.
+/// Maximum number of keys that are tried for a token without a key id.
 const MAX_KEYS_TRIED: usize = 4;
 
 #[derive(Debug)]
@@ -23,7 +23,7 @@ enum PublicKeyMaterial {
         n: Vec<u8>,
         e: Vec<u8>,
     },
-    /// An uncompressed point (SEC 1, section 2.3.3).
+    /// Uncompressed point (SEC 1, section 2.3.3).
     P256(Vec<u8>),
     Ed25519(Vec<u8>),
 }
@@ -35,13 +35,13 @@ struct VerificationKey {
     material: PublicKeyMaterial,
 }
 
-/// The keys as they were fetched once.
+/// The keys of one document.
 #[derive(Debug, Default)]
 pub(super) struct JwkSet {
     keys: Vec<VerificationKey>,
-    /// Counts the sets that were not as the one before.
+    /// Number of changes of the key set so far.
     pub(super) edition: u64,
-    /// The document, hashed.
+    /// Hash of the document.
     hash: [u8; 32],
 }
 
@@ -74,31 +74,31 @@ struct Jwk {
 }
 
 impl JwkSet {
-    /// Reads a document. Keys that can't be used here are left out. One that is as the one before is that one.
+    /// Parses a document and omits unsupported keys. Returns `before` if the document has not changed.
     ///
     /// # Errors
-    /// In words, where it is no set of keys or none of them can be used.
+    /// A description of the problem if the document is not a key set or has no supported key.
     pub(super) fn read(document: &[u8], before: Option<&Arc<Self>>) -> Result<Arc<Self>, &'static str> {
         let hash = Sha256::digest(document).into();
         if let Some(same) = before.filter(|it| it.hash == hash) {
             return Ok(Arc::clone(same));
         }
-        let document: JwkSetDocument =
-            serde_json::from_slice(document).map_err(|_| "it is no set of keys")?;
+        let document: JwkSetDocument = serde_json::from_slice(document).map_err(|_| "it is not a key set")?;
         let jwks = document.keys.into_iter().take(MAX_KEYS).filter_map(|it| serde_json::from_value(it).ok());
         let keys: Vec<VerificationKey> = jwks.filter_map(VerificationKey::of).collect();
         if keys.is_empty() {
-            return Err("none of its keys can be used: RS256, ES256 and EdDSA (Ed25519) are taken");
+            return Err("none of its keys is supported; use RS256, ES256 or EdDSA (Ed25519)");
         }
         Ok(Arc::new(Self { keys, edition: before.map_or(1, |it| it.edition + 1), hash }))
     }
 
-    /// Whether a key has this id.
+    /// Returns true if a key has this id.
     pub(super) fn contains(&self, id: &str) -> bool {
         self.keys.iter().any(|key| key.id.as_deref() == Some(id))
     }
 
-    /// Whether the key that the token names signed it; any of the right kind where it names none.
+    /// Verifies the token's signature with the key that it names, or with every key of the algorithm if it
+    /// names none.
     pub(super) fn verify(&self, token: &UnverifiedJwt<'_>) -> bool {
         let fits = |key: &&VerificationKey| {
             key.algorithm == token.algorithm && (token.key_id.is_none() || key.id == token.key_id)

@@ -1,4 +1,4 @@
-//! Tokens with real signatures, keys from a loopback port, and every reason to refuse one.
+//! Tests tokens with real signatures, keys from a loopback server, and every reason for a rejection.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -22,7 +22,7 @@ use crate::testing::ManualClock;
 const NOW_S: i64 = 1_800_000_000;
 const AUDIENCE: &str = "https://tools.example.org/mcp";
 
-/// A key of a kind, which signs.
+/// A signing key of one kind.
 enum JwtSigner {
     Rsa(Box<rsa::KeyPair>),
     Ec(EcdsaKeyPair),
@@ -34,7 +34,7 @@ fn url64(bytes: impl AsRef<[u8]>) -> String {
 }
 
 impl JwtSigner {
-    /// The one key that is no secret: made for these tests, since `ring` makes none of this kind.
+    /// Returns the only fixed key, created for these tests because `ring` can't create RSA keys.
     fn rsa() -> Self {
         let text: String = include_str!("tests/rsa.base64").split_whitespace().collect();
         Self::Rsa(Box::new(rsa::KeyPair::from_pkcs8(&STANDARD.decode(text).unwrap()).unwrap()))
@@ -146,7 +146,7 @@ impl FakeIssuer {
         })
     }
 
-    /// These claims with some put over them; null takes one away.
+    /// Returns the default claims with overrides; null removes a claim.
     fn claims_with(&self, other: Value) -> Value {
         let mut claims = self.claims();
         for (key, value) in other.as_object().unwrap() {
@@ -173,7 +173,7 @@ impl FakeIssuer {
     }
 }
 
-/// Moves the clock of timers on. It goes by itself otherwise, or requests would time out in no time.
+/// Advances the timer clock. It is not paused otherwise, or requests would time out at once.
 async fn skip(time: Duration) {
     tokio::time::pause();
     tokio::time::advance(time).await;
@@ -188,7 +188,7 @@ fn why(refusal: AuthRejection) -> &'static str {
 }
 
 #[tokio::test]
-async fn a_token_of_each_kind_of_key_lets_its_subject_in_as_a_client() {
+async fn a_token_signed_with_each_kind_of_key_authenticates_a_client() {
     for signer in [JwtSigner::rsa(), JwtSigner::ec(), JwtSigner::ed()] {
         let fake = FakeIssuer::start(json!([signer.jwk("one")])).await;
         let (issuer, _) = fake.issuer(|it| it.agent = Some("helper".to_owned()));
@@ -199,7 +199,7 @@ async fn a_token_of_each_kind_of_key_lets_its_subject_in_as_a_client() {
         assert_eq!(state.label, "ada");
         assert_eq!(state.principal.agent.as_deref(), Some("helper"));
         assert_eq!(state.expires_ms, Some((NOW_S + 600) * 1000 + LEEWAY_MS));
-        // One text is one state, and the keys are fetched once.
+        // The same text gives the same state, and the keys are fetched once.
         assert!(Arc::ptr_eq(&state, &issuer.check(&text).await.unwrap()));
         let again =
             issuer.check(&signer.token("one", &fake.claims_with(json!({ "jti": "2" })))).await.unwrap();
@@ -211,7 +211,7 @@ async fn a_token_of_each_kind_of_key_lets_its_subject_in_as_a_client() {
 /// The id is the first half of SHA-256 over the length of the issuer (eight bytes, big-endian), the issuer, and the
 /// subject.
 #[tokio::test]
-async fn a_principal_is_the_same_for_all_tokens_of_a_subject_and_another_with_another_issuer() {
+async fn a_principal_id_depends_on_subject_and_issuer_only() {
     let settings = |url: &str| IssuerSettings { url: url.to_owned(), ..IssuerSettings::default() };
     let issuer = |url: &str| {
         let http = OauthHttpClient::new(|| Err(String::new()));
@@ -223,9 +223,9 @@ async fn a_principal_is_the_same_for_all_tokens_of_a_subject_and_another_with_an
     assert_ne!(issuer("https://login.example.orga").principal_id("da"), it.principal_id("ada"));
 }
 
-/// (what is put over the claims, what the refusal says)
+/// Each case: overrides of the claims, and the expected error.
 #[tokio::test]
-async fn a_token_for_others_or_of_others_is_refused() {
+async fn a_token_with_another_audience_or_issuer_is_refused() {
     let signer = JwtSigner::ec();
     let fake = FakeIssuer::start(json!([signer.jwk("one")])).await;
     let (issuer, _) = fake.issuer(|_| {});
@@ -257,7 +257,7 @@ async fn a_token_for_others_or_of_others_is_refused() {
 }
 
 #[tokio::test]
-async fn a_token_ends_half_a_minute_after_it_says() {
+async fn a_token_ends_30_seconds_after_its_expiry() {
     let signer = JwtSigner::ed();
     let fake = FakeIssuer::start(json!([signer.jwk("one")])).await;
     let (issuer, clock) = fake.issuer(|_| {});
@@ -273,7 +273,7 @@ async fn a_token_ends_half_a_minute_after_it_says() {
 }
 
 #[tokio::test]
-async fn scopes_are_read_from_either_claim_and_all_that_are_set_are_needed() {
+async fn scopes_are_read_from_both_claims_and_all_are_required() {
     let signer = JwtSigner::ec();
     let fake = FakeIssuer::start(json!([signer.jwk("one")])).await;
     let (issuer, _) = fake.issuer(|it| it.scopes = vec!["a".to_owned(), "b".to_owned()]);
@@ -293,7 +293,7 @@ async fn scopes_are_read_from_either_claim_and_all_that_are_set_are_needed() {
 }
 
 #[tokio::test]
-async fn everybody_may_come_in_where_the_settings_say_so() {
+async fn a_star_allows_every_subject() {
     let signer = JwtSigner::ec();
     let fake = FakeIssuer::start(json!([signer.jwk("one")])).await;
     let (issuer, _) = fake.issuer(|it| {
@@ -305,13 +305,13 @@ async fn everybody_may_come_in_where_the_settings_say_so() {
         "sub": "eve", "aud": "api://toolway", "scope": null, "preferred_username": "Eve\u{202e}\n",
     }));
     assert_eq!(issuer.check(&signer.token("one", &claims)).await.unwrap().label, "Eve");
-    // An audience that is set stands in the place of the address.
+    // A configured audience replaces the address.
     let refused = issuer.check(&signer.token("one", &fake.claims())).await.unwrap_err();
     assert!(why(refused).contains("(aud)"));
 }
 
 #[tokio::test]
-async fn algorithms_without_public_keys_are_refused_whoever_signed() {
+async fn algorithms_without_public_keys_are_always_refused() {
     let signer = JwtSigner::rsa();
     let fake = FakeIssuer::start(json!([signer.jwk("one")])).await;
     let (issuer, _) = fake.issuer(|_| {});
@@ -322,14 +322,14 @@ async fn algorithms_without_public_keys_are_refused_whoever_signed() {
         let header = json!({ "alg": algorithm, "kid": "one" });
         for text in [
             signer.sign(&header, &claims),
-            // What a library that trusts the header would compute: the public key as the secret of an HMAC.
+            // A library that trusts the header would use the public key as an HMAC secret.
             hmac_with_public_key(&header, &claims, &signer),
         ] {
             let refused = issuer.check(&text).await.unwrap_err();
             assert!(why(refused).contains("(alg)"), "{algorithm}");
         }
     }
-    // An empty signature is no signature.
+    // An empty signature is not valid.
     let unsigned = signer.token("one", &claims);
     let unsigned = format!("{}.", unsigned.rsplit_once('.').unwrap().0);
     assert!(!TokenIssuer::looks_like_jwt(&unsigned));
@@ -344,7 +344,7 @@ fn hmac_with_public_key(header: &Value, claims: &Value, signer: &JwtSigner) -> S
 }
 
 #[tokio::test]
-async fn a_key_signs_with_its_own_algorithm_alone() {
+async fn a_key_verifies_only_its_own_algorithm() {
     let (ec, ed) = (JwtSigner::ec(), JwtSigner::ed());
     let fake = FakeIssuer::start(json!([ec.jwk("one"), ed.jwk("two")])).await;
     let (issuer, _) = fake.issuer(|_| {});
@@ -358,12 +358,12 @@ async fn a_key_signs_with_its_own_algorithm_alone() {
         let refused = issuer.check(&signer.sign(&header, &fake.claims())).await.unwrap_err();
         assert!(why(refused).contains("signature"), "{header}");
     }
-    // Without the name of a key, any of the kind may have signed.
+    // Without a key id, every key of the kind is tried.
     assert!(issuer.check(&ed.sign(&json!({ "alg": "Ed25519" }), &fake.claims())).await.is_ok());
 }
 
 #[tokio::test]
-async fn anything_changed_makes_the_signature_wrong() {
+async fn any_change_invalidates_the_signature() {
     for signer in [JwtSigner::rsa(), JwtSigner::ec(), JwtSigner::ed()] {
         let fake = FakeIssuer::start(json!([signer.jwk("one")])).await;
         let (issuer, _) = fake.issuer(|_| {});
@@ -419,7 +419,7 @@ async fn tokens_of_other_kinds_and_forms_are_refused() {
 }
 
 #[tokio::test]
-async fn a_new_key_is_fetched_when_a_token_names_it_but_not_for_every_token() {
+async fn a_new_key_is_fetched_when_needed_but_not_for_every_token() {
     let (old, new) = (JwtSigner::ec(), JwtSigner::ed());
     let fake = FakeIssuer::start(json!([old.jwk("old")])).await;
     let (issuer, _) = fake.issuer(|_| {});
@@ -427,7 +427,7 @@ async fn a_new_key_is_fetched_when_a_token_names_it_but_not_for_every_token() {
     let (first, second) = (old.token("old", &fake.claims()), new.token("new", &fake.claims()));
     let before = issuer.check(&first).await.unwrap();
     fake.keys.lock().1 = json!({ "keys": [new.jwk("new")] });
-    // Within half a minute nobody makes the gateway fetch again.
+    // Within 30 seconds nothing makes the gateway fetch again.
     for at in 0..20 {
         let text = new.token(&format!("unknown-{at}"), &fake.claims());
         assert!(issuer.check(&text).await.is_err());
@@ -436,17 +436,17 @@ async fn a_new_key_is_fetched_when_a_token_names_it_but_not_for_every_token() {
     skip(BETWEEN_FETCHES).await;
     assert!(issuer.check(&second).await.is_ok());
     assert_eq!(fetched(), 2);
-    // What the old key signed no longer counts, though it was found good before, and whoever came in by it has to go.
+    // Tokens of the old key are no longer valid, even cached ones, and their connections end.
     assert_eq!(before.end_reason(), Some(TokenEndReason::Revoked));
     skip(BETWEEN_FETCHES).await;
     assert!(why(issuer.check(&first).await.unwrap_err()).contains("signature"));
 }
 
-/// See `keys::BETWEEN`.
+/// See `key_cache::MIN_FETCH_INTERVAL`.
 const BETWEEN_FETCHES: Duration = Duration::from_secs(30);
 
 #[tokio::test]
-async fn keys_are_fetched_hourly_and_kept_for_six_hours_where_the_issuer_is_away() {
+async fn keys_are_fetched_hourly_and_kept_for_six_hours_without_the_issuer() {
     let signer = JwtSigner::ec();
     let fake = FakeIssuer::start(json!([signer.jwk("one")])).await;
     let (issuer, _) = fake.issuer(|_| {});
@@ -474,7 +474,7 @@ async fn keys_are_fetched_hourly_and_kept_for_six_hours_where_the_issuer_is_away
 }
 
 #[tokio::test]
-async fn an_issuer_that_never_had_keys_lets_nobody_in() {
+async fn an_issuer_without_keys_authenticates_nobody() {
     let signer = JwtSigner::ec();
     for keys in [json!([]), json!([{ "kty": "oct", "k": "c2VjcmV0", "kid": "one" }]), json!("none")] {
         let fake = FakeIssuer::start(keys.clone()).await;
@@ -485,7 +485,7 @@ async fn an_issuer_that_never_had_keys_lets_nobody_in() {
 }
 
 #[tokio::test]
-async fn the_place_of_the_keys_can_be_set_and_metadata_of_another_is_not_believed() {
+async fn the_key_url_can_be_set_and_metadata_of_another_issuer_is_refused() {
     let signer = JwtSigner::ec();
     let fake = FakeIssuer::start(json!([signer.jwk("one")])).await;
     let elsewhere = "https://login.example.org".to_owned();
@@ -495,14 +495,14 @@ async fn the_place_of_the_keys_can_be_set_and_metadata_of_another_is_not_believe
     });
     let text = signer.token("one", &fake.claims_with(json!({ "iss": elsewhere })));
     assert!(issuer.check(&text).await.is_ok());
-    // The metadata at this address names the address with the other host.
+    // The metadata at this URL is for the other host name.
     let other = fake.url.replace("127.0.0.1", "localhost");
     let (issuer, _) = fake.issuer(|it| it.url = other.clone());
     let text = signer.token("one", &fake.claims_with(json!({ "iss": other })));
     assert_eq!(issuer.check(&text).await.unwrap_err(), AuthRejection::IssuerUnreachable);
 }
 
-/// RFC 7515, appendix A.2 and A.3, and RFC 8037, appendix A.4: others' keys and signatures.
+/// RFC 7515, appendix A.2 and A.3, and RFC 8037, appendix A.4: published keys and signatures.
 #[test]
 fn the_examples_of_the_specifications_are_verified() {
     let keys = json!({ "keys": [
@@ -525,7 +525,7 @@ fn the_examples_of_the_specifications_are_verified() {
 }
 
 #[test]
-fn keys_that_are_for_something_else_or_too_weak_are_left_out() {
+fn unsuitable_and_weak_keys_are_ignored() {
     let (ec, rsa) = (JwtSigner::ec(), JwtSigner::rsa());
     let with = |key: Value, field: &str, value: Value| {
         let mut key = key;
@@ -550,7 +550,7 @@ fn keys_that_are_for_something_else_or_too_weak_are_left_out() {
     ] {
         assert!(!is_read(&key), "{key}");
     }
-    // RSA keys below 2048 bits verify nothing (RFC 7518, section 3.3).
+    // RSA keys below 2048 bits are not used (RFC 7518, section 3.3).
     let weak = with(rsa.jwk("k"), "n", url64([0xc1; 128]).into());
     let keys = JwkSet::read(json!({ "keys": [weak] }).to_string().as_bytes(), None).unwrap();
     let text = rsa.token("k", &json!({}));

@@ -53,7 +53,7 @@ async fn check(sent: OriginTestRequest<'_>) -> Result<Option<String>, &'static s
 }
 
 #[tokio::test]
-async fn hosts_that_are_ours() {
+async fn hosts_of_the_gateway_are_accepted() {
     for host in [
         "localhost",
         "LOCALHOST:7717",
@@ -80,7 +80,7 @@ async fn hosts_that_are_ours() {
 }
 
 #[tokio::test]
-async fn hosts_that_are_not() {
+async fn other_hosts_are_refused() {
     for host in [
         "evil.example",
         "localhost.evil.example",
@@ -117,7 +117,7 @@ async fn hosts_that_are_not() {
 }
 
 #[tokio::test]
-async fn a_host_in_the_request_line_must_be_ours_as_well() {
+async fn a_host_in_the_request_line_is_checked_too() {
     let with = |target| check(OriginTestRequest { target: Some(target), ..PLAIN });
     assert_eq!(with("127.0.0.1:7717").await, Ok(None));
     assert_eq!(with("evil.example").await, Err("host_not_allowed"));
@@ -127,7 +127,7 @@ async fn a_host_in_the_request_line_must_be_ours_as_well() {
 }
 
 #[tokio::test]
-async fn a_trusted_proxys_host_takes_the_place_of_its_own() {
+async fn the_forwarded_host_of_a_trusted_proxy_is_used() {
     let behind =
         |host| check(OriginTestRequest { hosts: &["upstream"], forwarded_host: Some(host), ..PLAIN });
     assert_eq!(behind("tools.example.org").await, Ok(None));
@@ -135,14 +135,14 @@ async fn a_trusted_proxys_host_takes_the_place_of_its_own() {
 }
 
 #[tokio::test]
-async fn pages_that_may() {
+async fn allowed_pages_are_accepted() {
     for (hosts, origin, https) in [
         (&["localhost:7717"], "http://localhost:7717", false),
         (&["127.0.0.1:7717"], "http://127.0.0.1:7717", false),
         (&["[::1]:7717"], "http://[::1]:7717", false),
         (&["192.168.1.5:7717"], "https://192.168.1.5:7717", true),
         (&["box.lan"], "https://box.lan", true),
-        // Behind a proxy that says nothing: by public_url.
+        // Behind a proxy without forwarding headers: by public_url.
         (&["tools.example.org"], "https://tools.example.org", false),
     ] {
         assert_eq!(
@@ -158,7 +158,7 @@ async fn pages_that_may() {
 }
 
 #[tokio::test]
-async fn pages_that_may_not() {
+async fn other_pages_are_refused() {
     for origin in [
         "null",
         "https://evil.example",

@@ -16,7 +16,7 @@ fn issue(pairing: &PairingCodes) -> PairingCode {
     pairing.issue(grant()).unwrap().code
 }
 
-/// A code that was never issued (all in use are random; none of these has come up).
+/// Returns a code that was never issued. Issued codes are random, and none has had this value so far.
 fn wrong(number: u8) -> PairingCode {
     PairingCode::from_random([0, 0, 0, 0, number])
 }
@@ -27,7 +27,7 @@ fn refused(pairing: &PairingCodes, code: &PairingCode) -> PairRefusal {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_code_is_good_once() {
+async fn a_code_is_valid_once() {
     let pairing = pairing();
     let code = issue(&pairing);
     let taken = pairing.reserve(&code).unwrap();
@@ -38,7 +38,7 @@ async fn a_code_is_good_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_key_part_and_the_form_do_not_matter() {
+async fn the_key_part_and_the_notation_are_ignored() {
     let pairing = pairing();
     let pin = toolway_wire::pairing::KeyPin::from_bytes([7; 32]);
     let shown = issue(&pairing).with_key(&pin).to_string().to_lowercase().replace('-', " ");
@@ -46,7 +46,7 @@ async fn the_key_part_and_the_form_do_not_matter() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_code_that_could_not_be_exchanged_waits_again() {
+async fn a_failed_exchange_leaves_the_code_valid() {
     let pairing = pairing();
     let code = issue(&pairing);
     drop(pairing.reserve(&code).unwrap());
@@ -67,7 +67,7 @@ async fn a_code_expires_and_is_forgotten_later() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn ten_wrong_tries_void_all_that_wait_and_no_later_one() {
+async fn ten_wrong_codes_invalidate_all_pending_codes_but_no_later_ones() {
     let pairing = pairing();
     let (first, second) = (issue(&pairing), issue(&pairing));
     for number in 0..9 {
@@ -95,7 +95,7 @@ async fn retrying_a_spent_pairing_code_does_not_void_other_codes_r17() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn guesses_while_nothing_waits_are_not_held_against_later_codes() {
+async fn wrong_codes_without_pending_codes_are_not_counted() {
     let pairing = pairing();
     for number in 0..50 {
         assert_eq!(refused(&pairing, &wrong(number)), PairRefusal::Unknown);
@@ -106,7 +106,7 @@ async fn guesses_while_nothing_waits_are_not_held_against_later_codes() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn so_many_wait_at_a_time() {
+async fn the_number_of_pending_codes_is_limited() {
     let pairing = pairing();
     for _ in 0..4 {
         issue(&pairing);
@@ -117,7 +117,7 @@ async fn so_many_wait_at_a_time() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_gone_is_remembered_within_a_bound() {
+async fn the_number_of_remembered_codes_is_limited() {
     let pairing = pairing();
     for _ in 0..2 * MAX_REMEMBERED_CODES {
         let code = issue(&pairing);

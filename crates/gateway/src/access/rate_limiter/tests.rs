@@ -5,7 +5,7 @@ fn ip(text: &str) -> IpAddr {
 }
 
 #[tokio::test(start_paused = true)]
-async fn each_address_has_its_own_count_that_fills_up_again() {
+async fn each_address_has_its_own_bucket_that_refills() {
     let throttle = AddressRateLimiter::new(6);
     let used = |from: &str| (0..100).take_while(|_| throttle.attempt(ip(from)).is_ok()).count();
     assert_eq!(used("203.0.113.1"), 6);
@@ -19,7 +19,7 @@ async fn each_address_has_its_own_count_that_fills_up_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_whole_64_counts_as_one() {
+async fn addresses_of_one_64_share_a_bucket() {
     let throttle = AddressRateLimiter::new(1);
     assert!(throttle.attempt(ip("2001:db8::1")).is_ok());
     assert!(throttle.attempt(ip("2001:db8::2")).is_err());
@@ -27,7 +27,7 @@ async fn a_whole_64_counts_as_one() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn it_does_not_remember_without_bound() {
+async fn the_number_of_remembered_addresses_is_limited() {
     let throttle = AddressRateLimiter::new(1);
     for number in 0..20_000u32 {
         let _ = throttle.attempt(IpAddr::from(number.to_be_bytes()));

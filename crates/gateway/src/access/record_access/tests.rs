@@ -17,7 +17,7 @@ fn the_owner_sees_and_removes_all_records() {
 }
 
 #[test]
-fn everybody_else_sees_their_own_records_only() {
+fn others_see_only_their_own_records() {
     for role in [Role::Client, Role::Companion, Role::Device] {
         let me = principal(role);
         let access = RecordAccess::of(&me);

@@ -25,7 +25,7 @@ impl TokensHarness {
         Self { tokens, clock, store, dir }
     }
 
-    /// As after the gateway was stopped and started.
+    /// Simulates a restart of the gateway.
     async fn restarted(self) -> Self {
         self.store.close().await;
         let Self { clock, dir, .. } = self;
@@ -65,7 +65,7 @@ fn client(expires_ms: Option<i64>) -> NewToken {
 }
 
 #[tokio::test]
-async fn a_token_stands_for_its_principal_also_after_a_restart() {
+async fn a_token_has_the_same_principal_after_a_restart() {
     let bench = TokensHarness::new().await;
     let (text, made) = bench.create_client(None).await;
     assert!(text.expose_secret().starts_with("twy_c_"));
@@ -80,7 +80,7 @@ async fn a_token_stands_for_its_principal_also_after_a_restart() {
 }
 
 #[tokio::test]
-async fn unknown_revoked_and_expired_are_told_apart_also_after_a_restart() {
+async fn unknown_revoked_and_expired_tokens_have_different_errors_after_a_restart() {
     let bench = TokensHarness::new().await;
     let (revoked, _) = bench.create_client(None).await;
     let (expiring, state) = bench.create_client(Some(2_000_000)).await;
@@ -98,7 +98,7 @@ async fn unknown_revoked_and_expired_are_told_apart_also_after_a_restart() {
 }
 
 #[tokio::test]
-async fn a_clock_that_goes_back_revives_nothing() {
+async fn a_clock_set_back_does_not_revive_tokens() {
     let bench = TokensHarness::new().await;
     let (text, _) = bench.create_client(Some(2_000_000)).await;
     bench.clock.set(2_000_000);
@@ -108,7 +108,7 @@ async fn a_clock_that_goes_back_revives_nothing() {
 }
 
 #[tokio::test]
-async fn whoever_uses_a_token_learns_of_its_end() {
+async fn users_of_a_token_are_notified_of_its_revocation() {
     let bench = TokensHarness::new().await;
     let (_, state) = bench.create_client(None).await;
     let user = tokio::spawn({
@@ -123,11 +123,11 @@ async fn whoever_uses_a_token_learns_of_its_end() {
 }
 
 #[tokio::test]
-async fn whoever_uses_a_token_learns_that_it_has_expired() {
+async fn users_of_a_token_are_notified_of_its_expiry() {
     let bench = TokensHarness::new().await;
     let (_, state) = bench.create_client(Some(1_000_050)).await;
     let clock = bench.clock.clone();
-    // The wall clock stands still: waiting that long is not enough.
+    // The wall clock does not move, so waiting is not enough.
     let early = tokio::time::timeout(Duration::from_millis(120), state.wait_until_ended()).await;
     assert!(early.is_err());
     clock.set(1_000_050);
@@ -135,7 +135,7 @@ async fn whoever_uses_a_token_learns_that_it_has_expired() {
 }
 
 #[tokio::test]
-async fn revoking_is_final_and_can_be_said_twice() {
+async fn revoking_is_final_and_idempotent() {
     let bench = TokensHarness::new().await;
     let (_, state) = bench.create_client(None).await;
     let first = bench.tokens.revoke(state.id()).await.unwrap();
@@ -149,7 +149,7 @@ async fn revoking_is_final_and_can_be_said_twice() {
 }
 
 #[tokio::test]
-async fn the_gateways_own_tokens_are_not_revoked() {
+async fn the_gateways_own_tokens_cannot_be_revoked() {
     let bench = TokensHarness::new().await;
     for id in [OWNER_ID, LOCAL_DEVICE_ID] {
         let error = bench.tokens.revoke(id).await.unwrap_err();
@@ -158,7 +158,7 @@ async fn the_gateways_own_tokens_are_not_revoked() {
 }
 
 #[tokio::test]
-async fn the_owner_is_whoever_has_the_file() {
+async fn the_token_in_the_owner_file_is_the_owner() {
     let bench = TokensHarness::new().await;
     let text = bench.owner_file();
     let owner = bench.tokens.find(&text).unwrap();
@@ -167,14 +167,14 @@ async fn the_owner_is_whoever_has_the_file() {
     assert_eq!(bench.owner_file(), text, "kept");
     bench.tokens.find(&text).unwrap();
 
-    // A file that was restored, or brought from elsewhere, is right.
+    // A restored file, or one from elsewhere, is valid.
     let other = secret::new_token(Role::Owner).unwrap();
     std::fs::write(bench.dir.path().join(OWNER_TOKEN_FILE), other.expose_secret()).unwrap();
     let bench = bench.restarted().await;
     assert_eq!(bench.tokens.find(other.expose_secret()).unwrap().id(), OWNER_ID);
     assert_eq!(bench.refused(&text.into()), AuthRejection::Revoked);
 
-    // A lost one is made anew.
+    // A missing file is created again.
     std::fs::remove_file(bench.dir.path().join(OWNER_TOKEN_FILE)).unwrap();
     let bench = bench.restarted().await;
     bench.tokens.find(&bench.owner_file()).unwrap();
@@ -182,7 +182,7 @@ async fn the_owner_is_whoever_has_the_file() {
 }
 
 #[tokio::test]
-async fn a_file_with_something_else_in_it_is_not_overwritten() {
+async fn a_file_with_other_content_is_not_overwritten() {
     let bench = TokensHarness::new().await;
     let path = bench.dir.path().join(OWNER_TOKEN_FILE);
     std::fs::write(&path, "my own password\n").unwrap();
@@ -195,7 +195,7 @@ async fn a_file_with_something_else_in_it_is_not_overwritten() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn the_owners_file_is_the_owners_alone() {
+async fn only_the_owner_can_read_the_owner_file() {
     use std::os::unix::fs::PermissionsExt;
     let bench = TokensHarness::new().await;
     bench.tokens.rotate_owner().await.unwrap();
@@ -218,7 +218,7 @@ async fn rotating_the_owners_token_ends_the_old_one() {
 }
 
 #[tokio::test]
-async fn where_nothing_can_be_kept_the_old_token_stands() {
+async fn a_failed_rotation_keeps_the_old_token() {
     let bench = TokensHarness::new().await;
     let old = bench.owner_file();
     bench.store.close().await;
@@ -259,7 +259,7 @@ async fn the_last_use_is_listed_and_outlives_a_restart() {
 }
 
 #[tokio::test]
-async fn no_secret_is_shown_by_accident() {
+async fn debug_output_contains_no_secret() {
     let bench = TokensHarness::new().await;
     let (text, state) = bench.create_client(None).await;
     let shown = format!("{text:?} {state:?} {:?}", bench.tokens.find(text.expose_secret()).unwrap());
@@ -282,7 +282,7 @@ async fn a_token_without_a_name_gets_the_one_of_its_device_or_its_role() {
 }
 
 #[tokio::test]
-async fn a_device_has_no_agent() {
+async fn a_device_token_cannot_have_an_agent() {
     let bench = TokensHarness::new().await;
     let refused = bench.tokens.create(NewToken { role: Role::Device, ..client(None) }).await;
     assert!(matches!(refused, Err(AccessError::Agent(_))), "{refused:?}");

@@ -50,7 +50,7 @@ fn result(outcome: Outcome) -> TurnEvent {
     TurnEvent::ToolResult { id: id(), name: "camera".to_owned(), outcome: Arc::new(outcome), duration }
 }
 
-/// Every event, for what must hold of all.
+/// Returns one of every event, for properties that hold for all.
 fn every_event() -> Vec<TurnEvent> {
     let progress = ProgressReport { progress: 0.5, total: None, message: None, content: Vec::new() };
     vec![
@@ -90,7 +90,7 @@ const KNOWN_TO_1: &[(&str, &[&str])] = &[
 ];
 
 #[test]
-fn version_1_is_sent_what_it_knows_and_never_null() {
+fn version_1_gets_only_its_own_fields_and_never_null() {
     let mut kinds = Vec::new();
     for event in every_event() {
         let Some(frame) = shown(event, 1) else { continue };
@@ -114,7 +114,7 @@ fn version_1_is_sent_what_it_knows_and_never_null() {
 }
 
 #[test]
-fn version_2_is_told_everything() {
+fn version_2_gets_every_event() {
     assert!(every_event().into_iter().all(|event| shown(event, 2).is_some()));
     assert_eq!(
         shown(end(TurnStatus::Done), 2).unwrap(),
@@ -132,7 +132,7 @@ fn version_2_is_told_everything() {
     assert_eq!(
         shown(retrying, 2).unwrap(),
         json!({"type": "notice", "code": "retrying",
-               "message": "attempt 1 failed (fake: too much to do); asking again in 1.5 s"})
+               "message": "attempt 1 failed (fake: too much to do); retrying in 1.5 s"})
     );
     let notice = events.iter().find(|event| matches!(event, TurnEvent::Notice { .. })).unwrap().clone();
     assert_eq!(
@@ -148,7 +148,7 @@ fn version_2_is_told_everything() {
 }
 
 #[test]
-fn a_failure_has_the_code_that_version_1_knows_and_its_fine_reason() {
+fn a_failure_has_a_version_1_code_and_a_specific_reason() {
     for (code, known, reason) in [
         (TurnFailureCode::NoModel, "NO_MODEL", "no_model"),
         (TurnFailureCode::Auth, "AUTH_ERROR", "auth"),
@@ -167,7 +167,7 @@ fn a_failure_has_the_code_that_version_1_knows_and_its_fine_reason() {
 }
 
 #[test]
-fn a_word_that_a_provider_made_up_is_passed_on() {
+fn an_unknown_finish_reason_is_passed_on() {
     assert_eq!(finish_reason_name(&FinishReason::Other("safety".to_owned())), "safety");
     assert_eq!(finish_reason_name(&FinishReason::ToolCalls), "tool_calls");
 }

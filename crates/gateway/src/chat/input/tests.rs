@@ -32,23 +32,19 @@ fn text_comes_first_and_attachments_in_their_order() {
 }
 
 #[test]
-fn a_picture_needs_no_words_and_words_are_more_than_spaces() {
+fn an_image_needs_no_text_and_blank_text_is_empty() {
     let picture = json!([{"type": "image", "data": "iVBORw0=", "mimeType": "image/gif"}]);
     assert_eq!(read(" \n", picture), Ok(vec![image("image/gif")]));
     assert_eq!(read(" \n\t", json!([])), Err("the message is empty".to_owned()));
-    assert_eq!(
-        read(" a ", json!([])),
-        Ok(vec![MessagePart::text(" a ")]),
-        "what was said is kept as it was said"
-    );
+    assert_eq!(read(" a ", json!([])), Ok(vec![MessagePart::text(" a ")]), "the text is unchanged");
 }
 
 #[test]
-fn what_no_model_reads_is_refused_with_its_place() {
+fn unsupported_attachments_are_refused_with_their_index() {
     for (attachment, problem) in [
         (
             json!({"type": "image", "data": "iVBORw0=", "mimeType": "image/tiff"}),
-            "a picture of the type \"image/tiff\"; models read image/png, image/jpeg, image/gif, image/webp",
+            "a picture of the type \"image/tiff\"; models support image/png, image/jpeg, image/gif, image/webp",
         ),
         (json!({"type": "image", "data": "no base64", "mimeType": "image/png"}), "its data is not base64"),
         (json!({"type": "image", "data": "", "mimeType": "image/png"}), "its data is not base64"),
@@ -71,7 +67,7 @@ fn what_no_model_reads_is_refused_with_its_place() {
 }
 
 #[test]
-fn a_message_has_bounds() {
+fn the_size_of_a_message_is_limited() {
     assert!(read(&"x".repeat(MAX_TEXT), json!([])).is_ok());
     assert_eq!(
         read(&"x".repeat(MAX_TEXT + 1), json!([])),

@@ -2,7 +2,7 @@ use secrecy::ExposeSecret as _;
 
 use super::*;
 
-/// Gives back where it was asked to read.
+/// Returns the location that it was asked to read.
 struct EchoSecretReader;
 
 impl SecretReader for EchoSecretReader {
@@ -30,7 +30,7 @@ fn read(keys: &ProviderKeys, place: KeyLocation) -> String {
 }
 
 #[test]
-fn a_key_is_read_from_where_it_is_kept() {
+fn a_key_is_read_from_its_location() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::create_dir(dir.path().join("secrets")).unwrap();
     std::fs::write(dir.path().join("secrets/openai"), "x").unwrap();
@@ -39,14 +39,14 @@ fn a_key_is_read_from_where_it_is_kept() {
     assert_eq!(read(&keys, KeyLocation::Env("KEY".to_owned())), "env KEY");
     assert_eq!(read(&keys, KeyLocation::File("/k".into())), "file /k");
     assert_eq!(read(&keys, KeyLocation::Keyring("toolway".to_owned())), "keyring toolway");
-    // A secret by its name: where the settings say, else in the data folder.
+    // A named secret: the location in the settings, or the data folder.
     assert_eq!(read(&keys, KeyLocation::Secret("set".to_owned())), "env SET");
     let file = dir.path().join("secrets/openai");
     assert_eq!(read(&keys, KeyLocation::Secret("openai".to_owned())), format!("file {}", file.display()));
 }
 
 #[test]
-fn what_is_wrong_is_said_of_the_place() {
+fn errors_name_the_location() {
     let dir = tempfile::tempdir().unwrap();
     let keys = ProviderKeys::new(&BTreeMap::new(), dir.path(), Arc::new(EchoSecretReader));
     assert_eq!(
@@ -60,7 +60,7 @@ fn what_is_wrong_is_said_of_the_place() {
 }
 
 #[test]
-fn other_settings_count_at_once() {
+fn new_settings_apply_at_once() {
     let dir = tempfile::tempdir().unwrap();
     let keys = ProviderKeys::new(&BTreeMap::new(), dir.path(), Arc::new(EchoSecretReader));
     let named = BTreeMap::from([("set".to_owned(), SecretLocation::Env("SET".to_owned()))]);

@@ -30,7 +30,7 @@ fn the_owner_sees_all_of_an_agent() {
 }
 
 #[test]
-fn others_see_what_they_need_to_choose_it() {
+fn others_see_only_the_public_fields() {
     for role in [Role::Client, Role::Companion] {
         let seen = seen_by(role);
         assert_eq!(seen.definition.keys().collect::<Vec<_>>(), ["description", "model", "name"]);

@@ -13,7 +13,7 @@ fn grant(tool: &str, principal: Option<&str>, agent: Option<&str>) -> Result<Gra
 }
 
 #[test]
-fn a_grant_is_for_everybody_for_a_principal_or_for_an_agent() {
+fn a_grant_is_for_all_or_one_principal_or_one_agent() {
     let made = grant("pixel-8/*", None, None).unwrap();
     assert_eq!((made.subject, made.created_ms, made.expires_ms), (GrantSubject::Anyone, 1000, Some(61_000)));
     let principal = grant("pixel-8/*", Some("me"), None).unwrap().subject;
@@ -23,7 +23,7 @@ fn a_grant_is_for_everybody_for_a_principal_or_for_an_agent() {
 }
 
 #[test]
-fn a_grant_names_the_source() {
+fn a_grant_requires_a_source() {
     assert_eq!(grant("camera", None, None).unwrap_err(), InvalidGrant::NoSource("camera".to_owned()));
     assert_eq!(&*grant("*/camera", None, None).unwrap().tool, "*/camera");
 }

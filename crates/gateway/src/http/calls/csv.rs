@@ -34,12 +34,12 @@ const HEAD: [&str; 27] = [
     "outcome",
 ];
 
-/// The header.
+/// Returns the header line.
 pub(super) fn head() -> Result<Vec<u8>, csv::Error> {
     write_records(|to| to.write_record(HEAD))
 }
 
-/// One line for each call.
+/// Returns one line for each call.
 pub(super) fn lines(calls: &[CallDetail]) -> Result<Vec<u8>, csv::Error> {
     write_records(|to| calls.iter().try_for_each(|call| to.write_record(cells(call))))
 }
@@ -89,7 +89,7 @@ fn cells(whole: &CallDetail) -> [String; HEAD.len()] {
     ]
 }
 
-/// A text that no spreadsheet reads as a formula. Texts come from tools and models.
+/// Escapes a text that a spreadsheet would read as a formula. Tools and models write such texts.
 fn cell(text: &str) -> String {
     if text.starts_with(['=', '+', '-', '@', '\t', '\r']) { format!("'{text}") } else { text.to_owned() }
 }

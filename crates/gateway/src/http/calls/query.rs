@@ -1,4 +1,4 @@
-//! From the conditions of a request to a filter of the store.
+//! Converts the conditions of a request to a filter of the store.
 
 use toolway_api::calls::CallConditions;
 use toolway_store::{CallFilter, StatusFilter, TextFilter, ToolFilter};
@@ -7,7 +7,7 @@ use crate::access::{RecordAccess, TokenState};
 use crate::http::ApiError;
 use crate::query_limits::check_search;
 
-/// The store's filter for the conditions of a query or body.
+/// Creates the store's filter for the conditions of a query or body.
 pub(super) fn call_filter(conditions: CallConditions, token: &TokenState) -> Result<CallFilter, ApiError> {
     let access = RecordAccess::of(&token.principal);
     if let Some(text) = &conditions.search {

@@ -1,4 +1,4 @@
-//! Calls as REST returns them.
+//! Converts calls to REST types.
 
 use serde::Deserialize;
 use toolway_api::calls::{CallDetail, CallSummary};
@@ -7,7 +7,7 @@ use toolway_store::{CallRow, CallStatus};
 
 use crate::access::{RecordAccess, TokenState};
 
-/// A recorded call, as far as the token may see it.
+/// Converts a recorded call, with the fields that the token may see.
 pub(super) fn call_summary(row: &CallRow, token: &TokenState) -> CallSummary {
     #[derive(Deserialize)]
     struct OutcomeMessage {
@@ -47,7 +47,7 @@ pub(super) fn call_summary(row: &CallRow, token: &TokenState) -> CallSummary {
     visible_to(token, whole)
 }
 
-/// A call that has just ended, as far as the token may see it.
+/// Converts a call that has just ended, with the fields that the token may see.
 pub(super) fn closed_call_summary(call: &ClosedCall, token: &TokenState) -> CallSummary {
     let (opened, error) = (&call.opened, call.outcome.error());
     let notes = call.notes.as_deref();
@@ -81,7 +81,7 @@ pub(super) fn closed_call_summary(call: &ClosedCall, token: &TokenState) -> Call
     visible_to(token, whole)
 }
 
-/// A recorded call with its arguments and outcome, as far as the token may see it.
+/// Converts a recorded call with its arguments and outcome, with the fields that the token may see.
 pub(super) fn call_detail(row: CallRow, token: &TokenState) -> CallDetail {
     CallDetail {
         call: call_summary(&row, token),
@@ -91,7 +91,7 @@ pub(super) fn call_detail(row: CallRow, token: &TokenState) -> CallDetail {
     }
 }
 
-/// Hides the owner's hooks and rules from others.
+/// Removes the owner's hooks and rules for other principals.
 fn visible_to(token: &TokenState, mut call: CallSummary) -> CallSummary {
     if !RecordAccess::of(&token.principal).sees_owner_fields() {
         call.hooks.clear();

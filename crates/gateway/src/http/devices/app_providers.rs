@@ -1,4 +1,4 @@
-//! A device's report about apps with tools, as REST returns it.
+//! Converts a device's report about apps with tools to REST types.
 
 use toolway_api::devices::{
     AppProviderInfoView, AppProviderNoteView, AppProviderReportView, AppProviderScopeView, AppProviderView,

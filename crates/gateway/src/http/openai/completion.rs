@@ -1,17 +1,17 @@
-//! Answers as OpenAI gives them.
+//! Chat completions in OpenAI's format.
 
 use serde::Serialize;
 use toolway_agent::event::{TurnEnd, TurnEvent};
 use toolway_models::{FinishReason, ModelUsage, ToolCall};
 use toolway_types::CallId;
 
-/// What every answer, and every piece of one, has.
+/// Fields of every completion and every chunk.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct ChatCompletionHead {
     pub(super) id: String,
-    /// Seconds since the Unix epoch.
+    /// Creation time in seconds since the Unix epoch.
     pub(super) created: i64,
-    /// The agent, as the caller wrote it.
+    /// Name of the agent, as the caller wrote it.
     pub(super) model: String,
     #[serde(skip)]
     turn: String,
@@ -28,7 +28,7 @@ impl ChatCompletionHead {
     }
 }
 
-/// A whole answer.
+/// A complete answer.
 #[derive(Debug, Serialize)]
 pub(super) struct ChatCompletion<'a> {
     #[serde(flatten)]
@@ -57,10 +57,10 @@ struct ChatCompletionMessage<'a> {
     tool_calls: Vec<ChatCompletionToolCall<'a>>,
 }
 
-/// A call of one of the caller's own tools.
+/// A call of one of the caller's tools.
 #[derive(Debug, Serialize)]
 pub(super) struct ChatCompletionToolCall<'a> {
-    /// Its place among those of the answer; only in streams.
+    /// Index of the call in the answer; only in streams.
     #[serde(skip_serializing_if = "Option::is_none")]
     index: Option<usize>,
     id: CallId,
@@ -81,13 +81,13 @@ impl<'a> ChatCompletionToolCall<'a> {
         Self { index: None, id: call.id, kind: "function", function }
     }
 
-    /// In a stream, with its place.
+    /// Creates a call for a stream, with its index.
     pub(super) fn at_index(index: usize, call: &'a ToolCall) -> Self {
         Self { index: Some(index), ..Self::of(call) }
     }
 }
 
-/// What was used.
+/// Token usage.
 #[derive(Debug, Serialize)]
 pub(super) struct CompletionUsage {
     prompt_tokens: u64,
@@ -109,7 +109,7 @@ struct CompletionTokensDetails {
     reasoning_tokens: u64,
 }
 
-/// What was used, where the model's provider says so: a number that is not known is not made up.
+/// Converts the usage, if the model's provider reports it. Unknown numbers are not estimated.
 pub(super) fn completion_usage(usage: ModelUsage) -> Option<CompletionUsage> {
     let (prompt_tokens, completion_tokens) = (usage.input?, usage.output?);
     Some(CompletionUsage {
@@ -123,7 +123,7 @@ pub(super) fn completion_usage(usage: ModelUsage) -> Option<CompletionUsage> {
     })
 }
 
-/// Why an answer ended, in OpenAI's words.
+/// Returns OpenAI's name for the reason why an answer ended.
 pub(super) fn finish_reason(end: &TurnEnd) -> &'static str {
     if !end.client_calls.is_empty() {
         return "tool_calls";
@@ -135,12 +135,12 @@ pub(super) fn finish_reason(end: &TurnEnd) -> &'static str {
     }
 }
 
-/// What else there is to know of a turn, in a field of our own.
+/// Extension field with further details of a turn.
 #[derive(Debug, Serialize)]
 pub(super) struct TurnEndExtension<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     event: Option<&'static str>,
-    /// Under which its calls are recorded.
+    /// Id of the turn. Its calls are recorded under this id.
     turn_id: &'a str,
     rounds: u32,
     tool_calls: u32,
@@ -153,7 +153,7 @@ pub(super) struct TurnEndExtension<'a> {
 }
 
 impl<'a> TurnEndExtension<'a> {
-    /// The last piece of a stream.
+    /// Creates the last chunk of a stream.
     pub(super) fn for_end(head: &'a ChatCompletionHead, end: &'a TurnEnd) -> Self {
         Self {
             event: Some("done"),
@@ -167,7 +167,7 @@ impl<'a> TurnEndExtension<'a> {
     }
 }
 
-/// A tool of the agent that was called.
+/// A call of one of the agent's tools.
 #[derive(Debug, Serialize)]
 struct AgentToolCall {
     id: CallId,
@@ -176,7 +176,7 @@ struct AgentToolCall {
     duration_ms: f64,
 }
 
-/// The tools of the agent that were called, in the order in which they ended.
+/// The calls of the agent's tools, in the order in which they ended.
 #[derive(Debug, Default)]
 pub(super) struct AgentToolCalls(Vec<AgentToolCall>);
 

@@ -1,4 +1,4 @@
-//! Refusals in the form that OpenAI's have, which its libraries turn into their own errors.
+//! Errors in OpenAI's format, which its libraries convert to their own exceptions.
 
 use std::time::Duration;
 
@@ -14,27 +14,27 @@ use toolway_agent::event::{TurnFailure, TurnFailureCode};
 use crate::access::TokenEndReason;
 use crate::http::ApiError;
 
-/// Tells OpenAI's libraries whether to ask again.
+/// Header that tells OpenAI's libraries whether to retry.
 const SHOULD_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
 
-/// A refusal.
+/// An error response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct OpenAiApiError {
     pub(super) status: StatusCode,
-    /// The kind of refusal, in OpenAI's words.
+    /// Kind of error, as named by OpenAI.
     pub(super) kind: &'static str,
-    /// For programs.
+    /// Code for programs.
     pub(super) code: String,
-    /// In words, with what to do about it.
+    /// Description of the error and the next step.
     pub(super) message: String,
-    /// The field of the request that is at fault.
+    /// Field of the request that is invalid.
     pub(super) param: Option<String>,
-    /// Whether the same request may succeed when it is made again.
+    /// True if the same request may succeed later.
     is_retryable: bool,
     retry_after: Option<Duration>,
 }
 
-/// A refusal as it is written, also in the middle of a stream.
+/// The serialized error, also used in the middle of a stream.
 #[derive(Debug, Serialize)]
 pub(super) struct OpenAiErrorResponse<'e> {
     error: OpenAiErrorDetail<'e>,
@@ -65,18 +65,18 @@ impl OpenAiApiError {
         }
     }
 
-    /// A field of the request can't be used.
+    /// Creates an error about an invalid field of the request.
     pub(super) fn invalid(param: impl Into<String>, message: impl Into<String>) -> Self {
         let refused = Self::new(StatusCode::BAD_REQUEST, INVALID, "invalid_value", message);
         Self { param: Some(param.into()), ..refused }
     }
 
-    /// A field of the request asks for what is not had here.
+    /// Creates an error about a field of the request that is not supported.
     pub(super) fn unsupported(param: impl Into<String>, message: impl Into<String>) -> Self {
         Self { code: "unsupported_parameter".to_owned(), ..Self::invalid(param, message) }
     }
 
-    /// There is no such agent.
+    /// Creates an error about an unknown agent.
     pub(super) fn no_such_model(unknown: &NoSuchAgent) -> Self {
         let mut words = format!("The model `{}` does not exist: {unknown}", unknown.name);
         if !unknown.close.is_empty() {
@@ -94,29 +94,29 @@ impl OpenAiApiError {
         Self::new(StatusCode::METHOD_NOT_ALLOWED, INVALID, "method_not_allowed", words)
     }
 
-    /// Somebody stopped the turn.
+    /// Creates the error for a turn that was aborted.
     pub(super) fn aborted() -> Self {
-        Self::new(StatusCode::SERVICE_UNAVAILABLE, SERVER, "aborted", "the turn was stopped")
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, SERVER, "aborted", "the turn was aborted")
     }
 
-    /// The turn is gone without a word.
+    /// Creates the error for a turn that ended without a final event.
     pub(super) fn turn_lost() -> Self {
-        let words = "the turn was lost; the gateway's log says why";
+        let words = "the turn was lost; see the gateway's log";
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, SERVER, "internal", words)
     }
 
-    /// The token ended in the middle.
+    /// Creates the error for a token that ended during the turn.
     pub(super) fn token_ended(why: TokenEndReason) -> Self {
         Self::new(StatusCode::UNAUTHORIZED, INVALID, "invalid_api_key", why.reason())
     }
 
-    /// A turn failed.
+    /// Converts the failure of a turn.
     pub(super) fn from_turn_failure(why: &TurnFailure) -> Self {
         use TurnFailureCode as Code;
         let (status, kind, code, is_retryable) = match why.code {
             Code::NoModel => (StatusCode::SERVICE_UNAVAILABLE, SERVER, "no_model", false),
             Code::Auth => (StatusCode::BAD_GATEWAY, SERVER, "provider_auth", false),
-            // The gateway has asked again itself where that made sense.
+            // The gateway has already retried if that made sense.
             Code::Provider => (StatusCode::BAD_GATEWAY, SERVER, "provider_failed", false),
             Code::LimitReached => (StatusCode::INTERNAL_SERVER_ERROR, SERVER, "limit_reached", false),
             Code::BudgetExceeded => {
@@ -130,7 +130,7 @@ impl OpenAiApiError {
         Self { is_retryable, ..Self::new(status, kind, code, message) }
     }
 
-    /// As it is written.
+    /// Returns the serializable form.
     pub(super) fn to_response(&self) -> OpenAiErrorResponse<'_> {
         let Self { message, kind, param, code, .. } = self;
         OpenAiErrorResponse { error: OpenAiErrorDetail { message, kind, param: param.as_deref(), code } }

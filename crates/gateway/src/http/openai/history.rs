@@ -1,4 +1,4 @@
-//! A conversation as its caller brings it, in the form in which agents read one.
+//! Converts the caller's messages to the form that agents read.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use toolway_types::{CallId, Outcome, RawJson, ToolOutput};
 use super::error::OpenAiApiError;
 use crate::chat::input::{self, BadAttachment};
 
-/// One message.
+/// A message of the caller.
 #[derive(Debug, Deserialize)]
 pub(super) struct ChatCompletionMessageParam {
     role: String,
@@ -50,13 +50,13 @@ struct ImageUrlParam {
     url: String,
 }
 
-/// The calls that were made, by the ids that the caller knows them by.
+/// Earlier tool calls by the ids that the caller uses.
 type KnownCallIds = HashMap<String, (CallId, String)>;
 
-/// System messages, and the others in their order.
+/// Returns the system messages, and the other messages in order.
 ///
 /// # Errors
-/// Which message can't be used, and why.
+/// The field of the message that is invalid, and the reason.
 pub(super) fn read_messages(
     said: Vec<ChatCompletionMessageParam>,
 ) -> Result<(Vec<String>, Vec<ModelMessage>), OpenAiApiError> {
@@ -77,13 +77,13 @@ pub(super) fn read_messages(
             "tool" => {
                 let result = read_tool_result(&place, &message, &known)?;
                 match messages.last_mut() {
-                    // All results of one answer stand together.
+                    // All results of one answer belong to one message.
                     Some(last) if last.role == MessageRole::Tool => last.parts.push(result),
                     _ => messages.push(ModelMessage { role: MessageRole::Tool, parts: vec![result] }),
                 }
             }
             other => {
-                let words = format!("{other:?} is none of system, developer, user, assistant and tool");
+                let words = format!("{other:?} must be system, developer, user, assistant or tool");
                 return Err(OpenAiApiError::invalid(format!("{place}.role"), words));
             }
         }
@@ -101,7 +101,7 @@ fn read_assistant(
     known: &mut KnownCallIds,
 ) -> Result<Option<ModelMessage>, OpenAiApiError> {
     if message.function_call.is_some() {
-        let words = "function_call is not had here; use tool_calls";
+        let words = "function_call is not supported; use tool_calls";
         return Err(OpenAiApiError::unsupported(format!("{place}.function_call"), words));
     }
     let mut parts = read_parts(place, message.content.as_ref(), false)?;
@@ -111,23 +111,22 @@ fn read_assistant(
         let place = format!("{place}.tool_calls[{at}]");
         let Some(ToolCallFunctionParam { name, arguments }) = call.function else {
             let kind = call.kind.unwrap_or_default();
-            let words =
-                format!("calls of the type {kind:?} are not had here; only those of the type function");
+            let words = format!("calls of the type {kind:?} are not supported; use the type function");
             return Err(OpenAiApiError::unsupported(place, words));
         };
         if !ids.insert(call.id.clone()) {
             return Err(OpenAiApiError::invalid(
                 format!("{place}.id"),
-                "another call of this message has it",
+                "another call of this message has the same id",
             ));
         }
         let id = call.id.parse().unwrap_or_else(|_| CallId::new());
         known.insert(call.id, (id, name.clone()));
-        // Text with JSON in it; some programs give the JSON itself.
+        // Arguments are JSON in a string; some programs send the JSON itself.
         let arguments = arguments.to::<String>().unwrap_or_else(|_| arguments.get().to_owned());
         parts.push(MessagePart::ToolCall(ToolCall { id, name, arguments, is_cut: false, opaque: None }));
     }
-    // An answer of nothing says nothing.
+    // An empty answer is omitted.
     Ok((!parts.is_empty()).then_some(ModelMessage { role: MessageRole::Assistant, parts }))
 }
 
@@ -140,7 +139,7 @@ fn read_tool_result(
         return Err(OpenAiApiError::invalid(format!("{place}.tool_call_id"), "it is missing"));
     };
     let Some((call_id, name)) = known.get(id) else {
-        let words = format!("it answers no tool call before it: there is none of the id {id:?}");
+        let words = format!("no earlier tool call has the id {id:?}");
         return Err(OpenAiApiError::invalid(format!("{place}.tool_call_id"), words));
     };
     let output = ToolOutput::text(read_text(place, message.content.as_ref())?);
@@ -151,7 +150,7 @@ fn read_tool_result(
     }))
 }
 
-/// A content that may be nothing but text.
+/// Reads content that must be text only.
 fn read_text(place: &str, content: Option<&RawJson>) -> Result<String, OpenAiApiError> {
     let pieces = read_parts(place, content, false)?;
     let texts: Vec<_> = pieces.iter().filter_map(MessagePart::as_text).collect();
@@ -169,7 +168,7 @@ fn read_parts(
         return Ok(if text.is_empty() { Vec::new() } else { vec![MessagePart::text(text)] });
     }
     let pieces: Vec<ContentPartParam> = content.to().map_err(|error| {
-        OpenAiApiError::invalid(&place, format!("neither a text nor a list of parts: {error}"))
+        OpenAiApiError::invalid(&place, format!("must be a string or a list of parts: {error}"))
     })?;
     let mut parts = Vec::with_capacity(pieces.len());
     for (at, piece) in pieces.into_iter().enumerate() {
@@ -184,8 +183,9 @@ fn read_parts(
                 ));
             }
             (kind, ..) => {
-                let words =
-                    format!("a part of the type {kind:?} is not had here; only text, and pictures of a user");
+                let words = format!(
+                    "a part of the type {kind:?} is not supported; use text, or images in user messages"
+                );
                 return Err(OpenAiApiError::unsupported(place, words));
             }
         };
@@ -196,16 +196,17 @@ fn read_parts(
     Ok(parts)
 }
 
-/// A picture that is in the request itself. None is fetched: what the gateway can reach is not the caller's to say.
+/// Reads an image that is included in the request. URLs are never fetched, because callers must not choose
+/// what the gateway requests.
 fn read_image(place: &str, url: &str) -> Result<MessagePart, OpenAiApiError> {
     let place = format!("{place}.image_url.url");
     let Some(data) = url.get(..5).filter(|start| start.eq_ignore_ascii_case("data:")).and(url.get(5..))
     else {
-        let words = "pictures are not fetched; give the picture itself as data:image/png;base64,…";
+        let words = "images are not fetched; send the image as data:image/png;base64,…";
         return Err(OpenAiApiError::unsupported(place, words));
     };
     let Some((form, data)) = data.split_once(";base64,") else {
-        return Err(OpenAiApiError::invalid(place, "not of the form data:image/png;base64,…"));
+        return Err(OpenAiApiError::invalid(place, "must have the form data:image/png;base64,…"));
     };
     input::image_part(data.to_owned(), form)
         .map_err(|bad: BadAttachment| OpenAiApiError::invalid(place, bad.to_string()))

@@ -1,5 +1,5 @@
-//! What a chat completion asks for. Fields that mean nothing here are passed over, as OpenAI passes over those of
-//! other people; fields that would change the answer and can't are refused.
+//! Parses a chat completion request. Fields without meaning here are ignored, as OpenAI does; unsupported
+//! fields that would change the answer are refused.
 
 use serde::Deserialize;
 use toolway_models::{ModelMessage, ModelOptions, OutputSchema, ReasoningEffort, ToolChoice, ToolDefinition};
@@ -9,19 +9,19 @@ use super::error::OpenAiApiError;
 use super::history::{self, ChatCompletionMessageParam};
 use crate::http::extractors::parse_json;
 
-/// Most tools of the caller's.
+/// Maximum number of the caller's tools.
 const MAX_TOOLS: usize = 128;
-/// Most texts at which a model stops.
+/// Maximum number of stop sequences.
 const MAX_STOPS: usize = 4;
 
-/// What is asked for.
+/// A parsed request.
 #[derive(Debug)]
 pub(super) struct ParsedCompletionRequest {
-    /// The agent, as it was written.
+    /// Name of the agent, as the caller wrote it.
     pub(super) model: String,
-    /// Whether the answer is a stream.
+    /// True for a streamed answer.
     pub(super) stream: bool,
-    /// Whether the stream ends with what was used.
+    /// True if the stream ends with the token usage.
     pub(super) include_usage: bool,
     pub(super) system: Vec<String>,
     pub(super) messages: Vec<ModelMessage>,
@@ -86,29 +86,26 @@ struct JsonSchemaParam {
     schema: Option<RawJson>,
 }
 
-/// Reads a request. Looks through pictures, so it may take some milliseconds.
+/// Parses a request. Checks images, so it may take some milliseconds.
 ///
 /// # Errors
-/// What in it can't be used.
+/// The field that is invalid or not supported.
 pub(super) fn read(bytes: &[u8]) -> Result<ParsedCompletionRequest, OpenAiApiError> {
     let body: ChatCompletionRequest = parse_json(bytes)?;
     if body.n.is_some_and(|n| (n - 1.0).abs() > f64::EPSILON) {
-        return Err(OpenAiApiError::unsupported(
-            "n",
-            "an agent gives one answer; leave n out, or let it be 1",
-        ));
+        return Err(OpenAiApiError::unsupported("n", "an agent gives one answer; omit n, or set it to 1"));
     }
     for (name, given) in [("functions", &body.functions), ("function_call", &body.function_call)] {
         if given.is_some() {
-            return Err(OpenAiApiError::unsupported(name, format!("{name} is not had here; use tools")));
+            return Err(OpenAiApiError::unsupported(name, format!("{name} is not supported; use tools")));
         }
     }
     if body.audio.is_some() {
-        return Err(OpenAiApiError::unsupported("audio", "agents answer in text"));
+        return Err(OpenAiApiError::unsupported("audio", "agents answer only in text"));
     }
     for (name, given, most) in [("temperature", body.temperature, 2.0), ("top_p", body.top_p, 1.0)] {
         if given.is_some_and(|number| !(0.0..=most).contains(&number)) {
-            return Err(OpenAiApiError::invalid(name, format!("{name} is from 0 to {most}")));
+            return Err(OpenAiApiError::invalid(name, format!("{name} must be from 0 to {most}")));
         }
     }
     let client_tools = parse_tools(body.tools.unwrap_or_default())?;
@@ -139,7 +136,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<ParsedCompletionRequest, OpenAiApiErr
 
 fn parse_tools(given: Vec<ChatCompletionTool>) -> Result<Vec<ToolDefinition>, OpenAiApiError> {
     if given.len() > MAX_TOOLS {
-        let words = format!("there are {} tools; at most {MAX_TOOLS} are taken", given.len());
+        let words = format!("there are {} tools; the maximum is {MAX_TOOLS}", given.len());
         return Err(OpenAiApiError::invalid("tools", words));
     }
     let mut tools: Vec<ToolDefinition> = Vec::with_capacity(given.len());
@@ -149,14 +146,13 @@ fn parse_tools(given: Vec<ChatCompletionTool>) -> Result<Vec<ToolDefinition>, Op
             ("function", Some(function)) => function,
             ("function", None) => return Err(OpenAiApiError::invalid(place, "function is missing")),
             _ => {
-                let words =
-                    format!("tools of the type {kind:?} are not had here; only those of the type function");
+                let words = format!("tools of the type {kind:?} are not supported; use the type function");
                 return Err(OpenAiApiError::unsupported(format!("{place}.type"), words));
             }
         };
         let FunctionDefinitionParam { name, description, parameters } = function;
         if !is_function_name(&name) {
-            let words = format!("{name:?} can't be a tool's name: 1 to 64 of a-z, A-Z, 0-9, _ and -");
+            let words = format!("{name:?} is not a valid tool name: use 1 to 64 of a-z, A-Z, 0-9, _ and -");
             return Err(OpenAiApiError::invalid(format!("{place}.function.name"), words));
         }
         if tools.iter().any(|known| known.name == name) {
@@ -164,7 +160,7 @@ fn parse_tools(given: Vec<ChatCompletionTool>) -> Result<Vec<ToolDefinition>, Op
             return Err(OpenAiApiError::invalid(format!("{place}.function.name"), words));
         }
         if parameters.as_ref().is_some_and(|schema| !schema.get().starts_with('{')) {
-            let words = "parameters must be a JSON Schema: an object";
+            let words = "parameters must be a JSON Schema object";
             return Err(OpenAiApiError::invalid(format!("{place}.function.parameters"), words));
         }
         tools.push(ToolDefinition::new(name, description.unwrap_or_default(), parameters));
@@ -192,7 +188,7 @@ fn parse_tool_choice(choice: &RawJson, tools: &[ToolDefinition]) -> Result<ToolC
             "auto" => Ok(ToolChoice::Auto),
             "none" => Ok(ToolChoice::None),
             "required" => Ok(ToolChoice::Required),
-            _ => Err(OpenAiApiError::invalid(place, format!("{word:?} is none of auto, none and required"))),
+            _ => Err(OpenAiApiError::invalid(place, format!("{word:?} must be auto, none or required"))),
         };
     }
     match choice.to::<NamedToolChoice>() {
@@ -202,10 +198,10 @@ fn parse_tool_choice(choice: &RawJson, tools: &[ToolDefinition]) -> Result<ToolC
             Ok(ToolChoice::Tool(name))
         }
         Ok(NamedToolChoice { function: Some(NamedFunction { name }) }) => {
-            Err(OpenAiApiError::invalid(place, format!("{name:?} is none of the request's tools")))
+            Err(OpenAiApiError::invalid(place, format!("{name:?} is not a tool of the request")))
         }
         _ => {
-            let words = "only auto, none, required and {\"type\":\"function\",\"function\":{\"name\":…}} are had here";
+            let words = "only auto, none, required and {\"type\":\"function\",\"function\":{\"name\":…}} are supported";
             Err(OpenAiApiError::unsupported(place, words))
         }
     }
@@ -223,14 +219,14 @@ fn parse_response_format(format: ResponseFormatParam) -> Result<Option<OutputSch
             Some(schema) if schema.get().starts_with('{') => Ok(Some(OutputSchema { name, schema })),
             _ => Err(OpenAiApiError::invalid(
                 format!("{place}.json_schema.schema"),
-                "a JSON Schema must stand here",
+                "a JSON Schema is required",
             )),
         },
         ("json_schema", None) => {
             Err(OpenAiApiError::invalid(format!("{place}.json_schema"), "it is missing"))
         }
         (other, _) => {
-            let words = format!("{other:?} is none of text, json_object and json_schema");
+            let words = format!("{other:?} must be text, json_object or json_schema");
             Err(OpenAiApiError::unsupported(format!("{place}.type"), words))
         }
     }
@@ -241,10 +237,10 @@ fn parse_stop(stop: &RawJson) -> Result<Vec<String>, OpenAiApiError> {
         Ok(one) => vec![one],
         Err(_) => stop
             .to::<Vec<String>>()
-            .map_err(|_| OpenAiApiError::invalid("stop", "it is neither a text nor a list of texts"))?,
+            .map_err(|_| OpenAiApiError::invalid("stop", "must be a string or a list of strings"))?,
     };
     if stops.len() > MAX_STOPS || stops.iter().any(String::is_empty) {
-        let words = format!("give at most {MAX_STOPS} texts, none of them empty");
+        let words = format!("send at most {MAX_STOPS} strings, none of them empty");
         return Err(OpenAiApiError::invalid("stop", words));
     }
     Ok(stops)
@@ -257,7 +253,7 @@ fn parse_effort(word: &str) -> Result<ReasoningEffort, OpenAiApiError> {
         "medium" => Ok(ReasoningEffort::Medium),
         "high" | "xhigh" => Ok(ReasoningEffort::High),
         _ => {
-            let words = format!("{word:?} is none of none, minimal, low, medium, high and xhigh");
+            let words = format!("{word:?} must be none, minimal, low, medium, high or xhigh");
             Err(OpenAiApiError::invalid("reasoning_effort", words))
         }
     }

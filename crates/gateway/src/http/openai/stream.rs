@@ -1,5 +1,5 @@
-//! An answer as it comes, in the pieces in which OpenAI streams one. What it has no piece for (the agent's tools, the
-//! model's thinking) goes into fields of our own, which others pass over.
+//! Streams an answer in OpenAI's chunks. Events that OpenAI has no chunk for (calls of the agent's tools, the
+//! model's thinking) go into extension fields, which clients ignore.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -21,10 +21,10 @@ use super::error::OpenAiApiError;
 use crate::access::TokenState;
 use crate::chat::frames;
 
-/// What says that nothing follows.
+/// Data of the event that ends the stream.
 const DONE: &str = "[DONE]";
 
-/// A piece of an answer.
+/// A chunk of an answer.
 #[derive(Debug, Serialize)]
 struct ChatCompletionChunk<'a> {
     #[serde(flatten)]
@@ -51,24 +51,24 @@ struct ChoiceDelta<'a> {
     role: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     content: Option<&'a str>,
-    /// The model's thinking, where other makers' servers give it.
+    /// The model's thinking, in the field that other vendors use.
     #[serde(skip_serializing_if = "Option::is_none")]
     reasoning_content: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tool_calls: Option<[ChatCompletionToolCall<'a>; 1]>,
 }
 
-/// A field of our own.
+/// Value of the extension field.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 enum ToolwayExtension<'a> {
-    /// Something that happened.
+    /// An event of the turn.
     Event(RawJson),
-    /// The end.
+    /// The end of the turn.
     Ended(TurnEndExtension<'a>),
 }
 
-/// The pieces that have been made and wait to be sent.
+/// Chunks that are ready to be sent.
 struct ChunkQueue {
     head: ChatCompletionHead,
     include_usage: bool,
@@ -109,12 +109,12 @@ impl ChunkQueue {
             usage,
             toolway,
         };
-        // All of it is strings, numbers and JSON, so this can't fail.
+        // Serialization can't fail: the chunk has only strings, numbers and JSON.
         let written = serde_json::to_string(&piece).unwrap_or_default();
         self.ready.push_back(written);
     }
 
-    /// Makes the pieces of an event; says whether it was the last.
+    /// Adds the chunks of an event. Returns true if it was the last event.
     fn push_event(&mut self, event: TurnEvent) -> bool {
         match event {
             TurnEvent::Chunk(text) => {
@@ -131,7 +131,7 @@ impl ChunkQueue {
                 self.push_end(&end);
                 return true;
             }
-            // Nobody is here who would see the title.
+            // Clients of this API do not show titles.
             TurnEvent::TitleGenerated(_) => {}
             other => {
                 if let Some(note) = frames::event_frame(other, toolway_wire::VERSION).and_then(frame_payload)
@@ -170,26 +170,26 @@ impl ChunkQueue {
         self.ready.push_back(DONE.to_owned());
     }
 
-    /// A refusal in the middle of a stream, as OpenAI's libraries know it.
+    /// Adds an error in the format that OpenAI's libraries read in a stream.
     fn push_error(&mut self, why: &OpenAiApiError) {
         self.ready.push_back(serde_json::to_string(&why.to_response()).unwrap_or_default());
     }
 }
 
-/// A message of a chat as a note: what is its `type` there is its `event` here.
+/// Converts a chat message to an extension event: its field `type` becomes `event`.
 fn frame_payload(frame: frames::ChatFrame) -> Option<RawJson> {
     let rest = frame.text.strip_prefix(r#"{"type""#)?;
     RawJson::parse(&format!(r#"{{"event"{rest}"#)).ok()
 }
 
-/// What is left to stream. Dropping it ends the turn.
+/// The rest of a stream. Dropping it ends the turn.
 struct ChunkStream {
     token: Arc<TokenState>,
     events: Option<mpsc::Receiver<TurnEvent>>,
     pieces: ChunkQueue,
 }
 
-/// Streams a turn, of which `begun` has come already.
+/// Streams a turn, starting with the events in `begun`.
 pub(super) fn respond(
     token: Arc<TokenState>,
     head: ChatCompletionHead,

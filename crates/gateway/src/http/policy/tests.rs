@@ -11,7 +11,7 @@ fn names(schema: &Value) -> Vec<String> {
 }
 
 #[test]
-fn the_schema_of_a_rule_has_the_fields_that_are_read() {
+fn the_schema_of_a_rule_has_all_fields() {
     let described = serde_json::to_value(PolicyRuleSchema::schema()).unwrap();
     let read = schemars::schema_for!(RuleDefinition).to_value();
     let mut expected = names(&read);

@@ -1,4 +1,4 @@
-//! Sessions, messages and turns as REST returns them.
+//! Converts sessions, messages and turns to REST types.
 
 use toolway_agent::conversations as agent;
 use toolway_api::sessions::{
@@ -68,7 +68,7 @@ fn turn_summary(turn: agent::TurnSummary) -> TurnSummary {
     }
 }
 
-/// Tokens of model requests.
+/// Converts the token usage of model requests.
 pub(in crate::http) fn token_usage(usage: ModelUsage) -> TokenUsage {
     TokenUsage {
         input: usage.input,

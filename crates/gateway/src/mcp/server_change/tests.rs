@@ -46,7 +46,7 @@ fn check(
 }
 
 #[test]
-fn a_command_is_set_and_replaced_from_files_only() {
+fn a_command_can_be_set_and_replaced_only_in_files() {
     for (new, before) in [(running(), None), (running(), Some(at(URL))), (at(URL), Some(running()))] {
         let refused = check(new.clone(), before.clone(), false).unwrap_err();
         assert!(matches!(refused, ServerChangeError::CommandFromFilesOnly { .. }), "{refused:?}");
@@ -60,7 +60,7 @@ fn a_command_is_set_and_replaced_from_files_only() {
 }
 
 #[test]
-fn a_stored_secret_goes_to_no_other_address() {
+fn a_stored_secret_is_not_sent_to_another_address() {
     let secret = || with_header(URL, "secret:docs");
     for (new, before) in [
         (secret(), None),
@@ -82,7 +82,7 @@ fn a_stored_secret_goes_to_no_other_address() {
 }
 
 #[test]
-fn a_hidden_value_is_restored_at_the_same_address_only() {
+fn a_hidden_value_is_restored_only_for_the_same_address() {
     let kept = check(with_header(URL, HIDDEN), Some(with_header(URL, "key")), false).unwrap();
     assert_eq!(kept, with_header(URL, "key"));
     for before in [None, Some(with_header("http://127.0.0.1:10/mcp", "key")), Some(at(URL))] {
@@ -92,7 +92,7 @@ fn a_hidden_value_is_restored_at_the_same_address_only() {
             "{refused:?}"
         );
     }
-    // An address with a secret in its query is shown without it.
+    // A URL with a secret in its query is shown without it.
     let before = at("http://127.0.0.1:9/mcp?api_key=k3y");
     let shown = before.redacted();
     assert_ne!(shown, before);
@@ -100,7 +100,7 @@ fn a_hidden_value_is_restored_at_the_same_address_only() {
 }
 
 #[test]
-fn a_server_of_the_settings_is_changed_there() {
+fn a_server_in_the_settings_can_be_changed_only_there() {
     for (path, line, place) in [
         (Some(PathBuf::from("/etc/toolway.toml")), Some(12), "/etc/toolway.toml, line 12"),
         (Some(PathBuf::from("/etc/toolway.toml")), None, "/etc/toolway.toml"),

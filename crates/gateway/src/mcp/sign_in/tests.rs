@@ -38,7 +38,7 @@ fn text(key: &StoreKey) -> String {
 }
 
 #[test]
-fn a_login_keeps_the_key_in_the_keyring_and_the_gateway_finds_it_there() {
+fn a_login_stores_the_key_in_the_keyring_for_the_gateway() {
     let folder = tempfile::tempdir().unwrap();
     let ring = Arc::default();
     let gateway = key(folder.path(), &ring, false);
@@ -49,7 +49,7 @@ fn a_login_keeps_the_key_in_the_keyring_and_the_gateway_finds_it_there() {
 }
 
 #[test]
-fn without_a_keyring_the_key_is_in_a_file_which_counts_from_then_on() {
+fn without_a_keyring_the_key_is_in_a_file_that_wins_later() {
     let folder = tempfile::tempdir().unwrap();
     let ring = Arc::default();
     let made = key(folder.path(), &ring, false).load_or_create().unwrap();

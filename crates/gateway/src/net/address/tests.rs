@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn hosts_are_read_as_browsers_mean_them() {
+fn hosts_are_parsed_as_in_browsers() {
     for (text, shown) in [
         ("localhost", "localhost"),
         ("LocalHost:7717", "localhost:7717"),
@@ -18,7 +18,7 @@ fn hosts_are_read_as_browsers_mean_them() {
 }
 
 #[test]
-fn what_could_be_read_two_ways_is_not_read() {
+fn ambiguous_hosts_are_rejected() {
     for text in [
         "",
         ":80",
@@ -53,8 +53,8 @@ fn what_could_be_read_two_ways_is_not_read() {
 }
 
 #[test]
-fn only_the_plain_form_of_an_address_is_one() {
-    // Resolvers read these as 127.0.0.1; here they are names, and names are allowed one by one.
+fn only_the_canonical_form_of_an_address_is_an_address() {
+    // Resolvers read these as 127.0.0.1. Here they are names, and names must be allowed one by one.
     for text in ["127.1", "2130706433", "0x7f.0.0.1", "0177.0.0.1", "127.0.0.1.evil.example"] {
         let host = UriHost::parse(text).unwrap();
         assert!(matches!(host, UriHost::Name(_)), "{text}");
@@ -70,7 +70,7 @@ fn only_the_plain_form_of_an_address_is_one() {
 }
 
 #[test]
-fn origins_compare_by_scheme_host_and_port() {
+fn origins_are_compared_by_scheme_host_and_port() {
     let origin = |text: &str| WebOrigin::parse(text).unwrap_or_else(|| panic!("{text}"));
     assert_eq!(origin("https://a.example"), origin("HTTPS://A.example:443/"));
     assert_eq!(origin("http://[::1]:80"), origin("http://[::1]"));

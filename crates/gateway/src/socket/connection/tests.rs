@@ -2,21 +2,21 @@ use std::future::pending;
 
 use super::*;
 
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 #[tokio::test(start_paused = true)]
-async fn a_peer_that_takes_nothing_is_given_up() {
+async fn a_peer_that_accepts_nothing_times_out() {
     let started = Instant::now();
-    let done = wait_while_peer_reads(pending::<()>(), &BytesWritten::default(), PATIENCE).await;
+    let done = wait_while_peer_reads(pending::<()>(), &BytesWritten::default(), TIMEOUT).await;
     assert_eq!(done, None);
-    assert_eq!(started.elapsed().as_secs(), PATIENCE.as_secs());
+    assert_eq!(started.elapsed().as_secs(), TIMEOUT.as_secs());
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_peer_that_is_slow_is_waited_for() {
+async fn a_slow_peer_does_not_time_out() {
     let written = BytesWritten::default();
     let started = Instant::now();
-    // One large frame over a slow line: a minute in all, but never still for long.
+    // One large frame over a slow connection: a minute in total, but never a long pause.
     let slow = async {
         for _ in 0..12 {
             tokio::time::sleep(Duration::from_secs(5)).await;
@@ -24,12 +24,12 @@ async fn a_peer_that_is_slow_is_waited_for() {
         }
         "all of it"
     };
-    assert_eq!(wait_while_peer_reads(slow, &written, PATIENCE).await, Some("all of it"));
+    assert_eq!(wait_while_peer_reads(slow, &written, TIMEOUT).await, Some("all of it"));
     assert_eq!(started.elapsed().as_secs(), 60);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_peer_that_stops_half_way_is_given_up_from_there() {
+async fn a_peer_that_stops_reading_times_out() {
     let written = BytesWritten::default();
     let started = Instant::now();
     let stops = async {
@@ -39,13 +39,13 @@ async fn a_peer_that_stops_half_way_is_given_up_from_there() {
         }
         pending::<()>().await;
     };
-    assert_eq!(wait_while_peer_reads(stops, &written, PATIENCE).await, None);
+    assert_eq!(wait_while_peer_reads(stops, &written, TIMEOUT).await, None);
     let ended = started.elapsed().as_secs_f64();
     assert!((28.0..=31.0).contains(&ended), "{ended} s, the last byte at 18 s");
 }
 
 #[test]
-fn a_peers_goodbye_is_told_from_a_fall() {
+fn a_normal_close_differs_from_a_failure() {
     use axum::extract::ws::CloseFrame;
     let frame = |code| CloseFrame { code, reason: "".into() };
     for (code, expected) in [

@@ -22,14 +22,14 @@ fn the_text_of_a_result_comes_first() {
 }
 
 #[test]
-fn an_empty_text_beside_something_says_nothing() {
+fn an_empty_text_is_omitted_if_there_are_other_parts() {
     assert_parts("", &[], false, &[text("")]);
     assert_parts("", &[], true, &[]);
     assert_parts("", &[image()], false, &[image()]);
 }
 
 #[test]
-fn a_text_that_the_parts_repeat_is_not_doubled() {
+fn a_text_that_the_parts_contain_is_not_repeated() {
     assert_parts("a photo", &[text("a photo"), image()], false, &[text("a photo"), image()]);
     assert_parts("a photo", &[image(), text("a photo")], false, &[image(), text("a photo")]);
     assert_parts(

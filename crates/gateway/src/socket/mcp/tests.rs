@@ -5,7 +5,7 @@ fn view(pairs: &[(&str, &str)]) -> Result<McpViewQuery, ApiError> {
 }
 
 #[test]
-fn an_address_says_what_is_shown() {
+fn query_parameters_select_the_tools() {
     assert_eq!(view(&[("token", "t"), ("other", "x")]).unwrap(), McpViewQuery::default());
     let said =
         view(&[("only", "a/*"), ("agent", "cook"), ("only", "b/{c,d}"), ("read_only", "true")]).unwrap();

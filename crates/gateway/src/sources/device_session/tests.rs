@@ -1,6 +1,6 @@
-//! Invariant "exactly one recorded outcome" under any order of events of a device's calls: each call that the engine accepted ends
-//! in exactly one recorded outcome, which is what its caller got; and of the device's answers exactly those
-//! that were acknowledged as accepted became outcomes.
+//! Tests the invariant "exactly one recorded outcome" under any order of events of a device's calls: each
+//! accepted call ends in exactly one recorded outcome, which is the one that its caller gets. Exactly those
+//! answers of the device that were acknowledged as accepted become outcomes.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -21,14 +21,14 @@ use crate::outbox::OutgoingFrame;
 use crate::sources::device_source::{DeviceSource, DeviceSourceState};
 use crate::sources::remote_tool::remote_tools;
 
-/// Something that happens. Numbers pick one of the calls made so far.
+/// An event. Numbers select one of the calls so far.
 #[derive(Debug, Clone)]
 enum DeviceSessionEvent {
-    /// A call with so many milliseconds to run.
+    /// A call with a timeout in milliseconds.
     Call(u64),
     /// The device answers.
     Answer(usize),
-    /// The device says that it failed.
+    /// The device reports a failure.
     Fail(usize),
     /// The device reports progress.
     Report(usize),
@@ -36,7 +36,7 @@ enum DeviceSessionEvent {
     AskPerson(usize),
     /// The caller cancels.
     Cancel(usize),
-    /// The caller's task is gone.
+    /// The caller's task is dropped.
     DropCaller(usize),
     /// Time passes.
     AdvanceTime(u64),
@@ -44,9 +44,9 @@ enum DeviceSessionEvent {
     Disconnect,
     /// The device comes back and resumes.
     Resume,
-    /// The device comes back without its memory: a new session.
+    /// The device comes back without its state: a new session.
     Restart,
-    /// Everything that can run does.
+    /// All tasks run until they wait.
     Settle,
 }
 
@@ -71,7 +71,7 @@ fn events() -> impl Strategy<Value = Vec<DeviceSessionEvent>> {
     )
 }
 
-/// Keeps in memory how often each call was opened and closed, and how it ended.
+/// Counts in memory how often each call was opened and closed, and its outcomes.
 #[derive(Default)]
 struct CallCountingRecorder(Mutex<HashMap<CallId, CallCounts>>);
 
@@ -103,7 +103,7 @@ struct StartedCall {
     cancel: CancellationToken,
     task: JoinHandle<FinishedCall>,
     vanished: bool,
-    /// What the device answered, where it was told that it was accepted.
+    /// Answers of the device that were acknowledged as accepted.
     accepted: Vec<DeviceReply>,
 }
 
@@ -116,7 +116,7 @@ struct DeviceSessionHarness {
     attachment: Option<DeviceAttachment>,
     queue: Option<mpsc::Receiver<OutgoingFrame>>,
     calls: Vec<StartedCall>,
-    /// How often each request reached the device on the present session.
+    /// Number of times that each request reached the device in the current session.
     requests: HashMap<String, u32>,
 }
 
@@ -226,14 +226,14 @@ impl DeviceSessionHarness {
         self.read();
     }
 
-    /// Reads what was sent to the device.
+    /// Reads the frames that were sent to the device.
     fn read(&mut self) {
         let Some(queue) = &mut self.queue else { return };
         while let Ok(outgoing) = queue.try_recv() {
             let OutgoingFrame::Text(text) = outgoing else { continue };
             if let Ok(GatewayMessage::ToolCallRequest(request)) = GatewayMessage::decode(text.as_str()) {
                 let times = self.requests.entry(request.id).or_default();
-                // A call's request is counted; it may come again only with a higher attempt.
+                // A call's request may be repeated only with a higher attempt.
                 assert!(request.attempt.unwrap() > *times, "an attempt came twice");
                 *times = request.attempt.unwrap();
             }
@@ -278,7 +278,7 @@ fn new_session(registry: &Arc<Registry>, source: &Arc<DeviceSource>) -> Arc<Devi
     session
 }
 
-/// Lets every task run as far as it can without time passing.
+/// Lets every task run as far as it can without advancing the time.
 async fn settle() {
     for _ in 0..32 {
         tokio::task::yield_now().await;
@@ -322,7 +322,7 @@ fn many_parallel_calls_all_end_after_a_disconnect_r3() {
 }
 
 #[test]
-fn an_answer_in_the_moment_of_the_cancel_counts_once() {
+fn an_answer_simultaneous_with_a_cancel_counts_once() {
     run(vec![
         DeviceSessionEvent::Call(300),
         DeviceSessionEvent::Settle,
@@ -371,10 +371,10 @@ fn an_older_socket_cannot_remove_the_tools_of_a_newer_one_r2() {
     });
 }
 
-/// What a socket says for its whole source counts only while it sits there: not once another does, nor once the
-/// session has ended, however late it comes.
+/// A socket's report for its whole source counts only while it is attached: not after another socket has
+/// attached or the session has ended, regardless of the delay.
 #[test]
-fn an_older_socket_can_no_longer_speak_for_its_source() {
+fn an_older_socket_can_no_longer_report_for_its_source() {
     runtime().block_on(async {
         let mut world = DeviceSessionHarness::new().await;
         let first = world.attachment.take().unwrap();
@@ -382,7 +382,7 @@ fn an_older_socket_can_no_longer_speak_for_its_source() {
         world.attach().await;
         let second = world.attachment.take().unwrap();
         assert_eq!((first.while_attached(|| 1), second.while_attached(|| 2)), (None, Some(2)));
-        // Another session at the same source, as when the device has started anew.
+        // Another session of the same source, as after a restart of the device.
         world.apply_event(DeviceSessionEvent::Restart).await;
         let third = world.attachment.take().unwrap();
         assert_eq!((second.while_attached(|| 2), third.while_attached(|| 3)), (None, Some(3)));

@@ -10,7 +10,7 @@ fn read(body: Value) -> Result<ChatTurnRequest, String> {
 }
 
 #[test]
-fn what_is_left_out_is_what_most_want() {
+fn missing_fields_have_defaults() {
     let asked = read(json!({"content": "hello"})).unwrap();
     assert_eq!(asked.input, TurnInput::Message(vec![MessagePart::text("hello")]));
     assert!(asked.stream, "events");
@@ -19,7 +19,7 @@ fn what_is_left_out_is_what_most_want() {
 }
 
 #[test]
-fn every_field_is_read() {
+fn every_field_is_parsed() {
     let asked = read(json!({
         "session_id": "s1", "agent": "home", "content": "look", "debug": true, "stream": false, "interactive": true,
         "attachments": [{"type": "image", "data": "iVBORw0=", "mimeType": "image/png"}],
@@ -33,7 +33,7 @@ fn every_field_is_read() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused_in_words() {
+fn invalid_requests_are_refused_with_a_message() {
     for (body, refusal) in [
         (json!({}), "400 empty_content: the message is empty"),
         (json!({"content": " "}), "400 empty_content: the message is empty"),

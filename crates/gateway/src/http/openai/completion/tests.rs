@@ -50,7 +50,7 @@ fn answer(end: &TurnEnd) -> Value {
 }
 
 #[test]
-fn an_answer_has_openais_form_and_ours_beside_it() {
+fn an_answer_has_openais_form_and_the_extension_field() {
     assert_eq!(
         answer(&end()),
         json!({
@@ -66,7 +66,7 @@ fn an_answer_has_openais_form_and_ours_beside_it() {
 }
 
 #[test]
-fn calls_of_the_callers_tools_come_back_to_it() {
+fn calls_of_the_callers_tools_are_returned() {
     let end = TurnEnd { full_response: String::new(), client_calls: vec![call()], ..end() };
     let answer = answer(&end);
     assert_eq!(answer["choices"][0]["finish_reason"], "tool_calls");
@@ -79,7 +79,7 @@ fn calls_of_the_callers_tools_come_back_to_it() {
 }
 
 #[test]
-fn a_usage_that_is_not_known_is_not_made_up() {
+fn unknown_usage_is_omitted() {
     let usage = ModelUsage { input: Some(12), ..ModelUsage::default() };
     assert!(answer(&TurnEnd { usage, cost: None, ..end() }).get("usage").is_none());
     let usage = ModelUsage { input: Some(1), output: Some(2), reasoning: Some(1), ..ModelUsage::default() };
@@ -93,7 +93,7 @@ fn a_usage_that_is_not_known_is_not_made_up() {
 }
 
 #[test]
-fn why_it_ended_is_said_in_openais_words() {
+fn finish_reasons_have_openais_names() {
     for (finish, word) in [
         (Some(FinishReason::Stop), "stop"),
         (Some(FinishReason::Length), "length"),

@@ -11,7 +11,7 @@ fn written(error: OpenAiApiError) -> (u16, serde_json::Value, String) {
 }
 
 #[test]
-fn a_refusal_has_the_form_that_openais_have() {
+fn an_error_has_openais_form() {
     let error = OpenAiApiError::invalid("messages[0].role", "no such role");
     let words = json!({"error": {"message": "no such role", "type": "invalid_request_error",
                                   "param": "messages[0].role", "code": "invalid_value"}});
@@ -24,7 +24,7 @@ fn a_refusal_has_the_form_that_openais_have() {
 }
 
 #[test]
-fn how_a_turn_failed_is_told_by_the_status() {
+fn each_turn_failure_has_its_status() {
     use TurnFailureCode as Code;
     for (code, status, kind, word, retry) in [
         (Code::NoModel, 503, "server_error", "no_model", "false"),
@@ -48,7 +48,7 @@ fn how_a_turn_failed_is_told_by_the_status() {
 }
 
 #[test]
-fn refusals_of_the_gateway_become_openais() {
+fn errors_of_the_gateway_are_converted() {
     for (status, code, kind, word, retry) in [
         (StatusCode::UNAUTHORIZED, "token_revoked", "invalid_request_error", "invalid_api_key", "false"),
         (StatusCode::FORBIDDEN, "agent_forbidden", "permission_error", "agent_forbidden", "false"),
@@ -63,7 +63,7 @@ fn refusals_of_the_gateway_become_openais() {
 }
 
 #[test]
-fn headers_say_how_to_sign_in_and_when_to_come_back() {
+fn headers_for_sign_in_and_retry_are_kept() {
     let refused = ApiError::new(StatusCode::UNAUTHORIZED, "token_missing", "a token is needed");
     let response = OpenAiApiError::from(refused).into_response();
     assert_eq!(response.headers()[WWW_AUTHENTICATE], "Bearer");

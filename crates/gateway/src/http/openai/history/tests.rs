@@ -23,7 +23,7 @@ fn called(id: &str, name: &str, arguments: Value) -> Value {
 }
 
 #[test]
-fn system_messages_are_told_apart_wherever_they_stand() {
+fn system_messages_are_separated_at_any_position() {
     let (system, messages) = reading(json!([
         {"role": "system", "content": "Be kind."},
         {"role": "user", "content": "hi"},
@@ -40,7 +40,7 @@ fn system_messages_are_told_apart_wherever_they_stand() {
 }
 
 #[test]
-fn calls_and_their_results_belong_together_by_the_callers_ids() {
+fn calls_and_results_are_matched_by_the_callers_ids() {
     let ours = "01890a5d-ac96-774b-bcce-b302099a8057";
     let read = messages(json!([
         {"role": "user", "content": "weather?"},
@@ -68,7 +68,7 @@ fn calls_and_their_results_belong_together_by_the_callers_ids() {
 }
 
 #[test]
-fn pictures_come_with_the_request_and_are_not_fetched() {
+fn images_are_read_from_the_request_and_never_fetched() {
     let picture = |url: &str| {
         json!([{"role": "user", "content": [
         {"type": "text", "text": "what is this?"}, {"type": "image_url", "image_url": {"url": url, "detail": "low"}}]}])
@@ -90,7 +90,7 @@ fn pictures_come_with_the_request_and_are_not_fetched() {
 }
 
 #[test]
-fn refusals_of_a_model_are_what_it_said() {
+fn refusals_of_a_model_are_read_as_text() {
     let read = messages(json!([
         {"role": "user", "content": "hi"},
         {"role": "assistant", "content": [{"type": "refusal", "refusal": "No."}]},
@@ -103,7 +103,7 @@ fn refusals_of_a_model_are_what_it_said() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused_with_its_place() {
+fn invalid_messages_are_refused_with_their_place() {
     let hi = json!({"role": "user", "content": "hi"});
     let call = json!({"role": "assistant", "tool_calls": [called("a", "x", json!("{}"))]});
     for (messages, code, param) in [

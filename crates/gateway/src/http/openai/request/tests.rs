@@ -2,7 +2,7 @@ use serde_json::{Value, json};
 
 use super::*;
 
-/// Reads a request with these fields besides a message.
+/// Parses a request with these fields and a message.
 #[track_caller]
 fn asked(fields: Value) -> ParsedCompletionRequest {
     asking(fields).unwrap_or_else(|refused| panic!("{refused:?}"))
@@ -25,7 +25,7 @@ fn tool(name: &str) -> Value {
 }
 
 #[test]
-fn what_is_left_out_is_left_to_the_agent() {
+fn missing_fields_are_left_to_the_agent() {
     let asked = asked(json!({"model": "toolway/home"}));
     assert_eq!(asked.model, "toolway/home");
     assert!(!asked.stream && !asked.include_usage);
@@ -38,7 +38,7 @@ fn what_is_left_out_is_left_to_the_agent() {
 }
 
 #[test]
-fn every_field_that_means_something_is_read() {
+fn every_supported_field_is_parsed() {
     let asked = asked(json!({
         "stream": true, "stream_options": {"include_usage": true}, "n": 1, "temperature": 0.5, "top_p": 0.9,
         "max_tokens": 100, "max_completion_tokens": 50, "stop": ["END", "STOP"], "seed": 7,
@@ -52,7 +52,7 @@ fn every_field_that_means_something_is_read() {
     assert_eq!(
         asked.options,
         ModelOptions {
-            // The newer of the two.
+            // The newer of the two fields.
             max_output_tokens: Some(50),
             temperature: Some(0.5),
             top_p: Some(0.9),
@@ -74,7 +74,7 @@ fn every_field_that_means_something_is_read() {
 }
 
 #[test]
-fn null_is_as_if_it_were_left_out() {
+fn null_means_missing() {
     let fields = [
         "stream",
         "stream_options",
@@ -110,14 +110,14 @@ fn a_tool_can_be_chosen_by_name() {
     assert_eq!(asked(json!({"tool_choice": "none"})).tool_choice, ToolChoice::None);
     assert_eq!(
         refused(json!({"tools": [tool("a")], "tool_choice": chosen("c")})),
-        (400, "invalid_value".into(), "tool_choice".into(), "\"c\" is none of the request's tools".into())
+        (400, "invalid_value".into(), "tool_choice".into(), "\"c\" is not a tool of the request".into())
     );
     assert_eq!(refused(json!({"tool_choice": "any"})).2, "tool_choice");
     assert_eq!(refused(json!({"tool_choice": {"type": "allowed_tools"}})).1, "unsupported_parameter");
 }
 
 #[test]
-fn other_forms_of_answers_are_told_apart() {
+fn response_formats_are_parsed() {
     assert_eq!(asked(json!({"response_format": {"type": "text"}})).output, None);
     let object = asked(json!({"response_format": {"type": "json_object"}})).output.unwrap();
     assert_eq!(object.schema.get(), r#"{"type":"object"}"#);
@@ -128,7 +128,7 @@ fn other_forms_of_answers_are_told_apart() {
 }
 
 #[test]
-fn one_stop_may_stand_alone() {
+fn a_single_stop_sequence_may_be_a_string() {
     assert_eq!(asked(json!({"stop": "END"})).options.stop, ["END"]);
     assert_eq!(refused(json!({"stop": ["1", "2", "3", "4", "5"]})).2, "stop");
     assert_eq!(refused(json!({"stop": 5})).2, "stop");
@@ -136,7 +136,7 @@ fn one_stop_may_stand_alone() {
 }
 
 #[test]
-fn what_is_not_had_here_is_refused_by_its_name() {
+fn unsupported_fields_are_refused_by_name() {
     for (fields, param) in [
         (json!({"n": 2}), "n"),
         (json!({"functions": []}), "functions"),
@@ -165,7 +165,7 @@ fn what_is_not_had_here_is_refused_by_its_name() {
 }
 
 #[test]
-fn a_body_of_the_wrong_form_says_so() {
+fn a_malformed_body_is_refused_with_the_reason() {
     for (body, words) in [
         ("", "not JSON"),
         ("[]", "must be a JSON object"),

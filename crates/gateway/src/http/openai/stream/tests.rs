@@ -7,7 +7,7 @@ use toolway_types::{Outcome, ToolOutput};
 use super::super::completion::tests::{ID, call, end, head};
 use super::*;
 
-/// The pieces of these events, without what stands in front of each.
+/// Returns the chunks of these events without the common head.
 fn pieces(include_usage: bool, events: Vec<TurnEvent>) -> Vec<Value> {
     let mut pieces = ChunkQueue::new(head(), include_usage);
     let last = events.len();
@@ -53,7 +53,7 @@ fn text(text: &str) -> TurnEvent {
 }
 
 #[test]
-fn text_comes_in_pieces_and_usage_where_it_is_asked_for() {
+fn text_is_streamed_and_usage_sent_on_request() {
     let said =
         || vec![TurnEvent::Thinking("hm".to_owned()), text("Hel"), text("lo."), TurnEvent::Ended(end())];
     let expected = [
@@ -73,7 +73,7 @@ fn text_comes_in_pieces_and_usage_where_it_is_asked_for() {
 }
 
 #[test]
-fn what_the_agents_tools_do_goes_into_a_field_of_our_own() {
+fn events_of_the_agents_tools_use_the_extension_field() {
     let id = || ID.parse().unwrap();
     let events = vec![
         TurnEvent::ToolCall { id: id(), name: "camera".to_owned(), arguments: RawJson::empty_object() },
@@ -102,7 +102,7 @@ fn what_the_agents_tools_do_goes_into_a_field_of_our_own() {
 }
 
 #[test]
-fn calls_of_the_callers_tools_come_whole_and_numbered() {
+fn calls_of_the_callers_tools_are_complete_and_numbered() {
     let called = TurnEnd { client_calls: vec![call(), call()], ..end() };
     let one = |index: usize| {
         delta(json!({"tool_calls": [{"index": index, "id": ID, "type": "function",

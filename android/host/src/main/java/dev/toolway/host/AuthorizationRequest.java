@@ -1,8 +1,8 @@
 package dev.toolway.host;
 
 /**
- * An app wants its user to allow something before it answers. All of it but the package is what the app says of itself:
- * text to be shown, nothing to be believed or acted on.
+ * A request of an app for the user's authorization. Everything except the package is the app's own text: show it, but
+ * do not trust it or act on it.
  */
 public final class AuthorizationRequest {
     private static final int DECLINED = 0;
@@ -29,68 +29,68 @@ public final class AuthorizationRequest {
         action = from.textOrNone();
     }
 
-    /** A number that is the same from a question to its withdrawal; 0 for an offer. */
+    /** Returns the number of the question, which is the same in its withdrawal; 0 for an offer. */
     public long question() {
         return question;
     }
 
-    /** The app, the only one that is opened. */
+    /** Returns the package of the app, the only one that is opened. */
     public String packageName() {
         return packageName;
     }
 
-    /** The app's name for people. */
+    /** Returns the display name of the app. */
     public String label() {
         return label;
     }
 
-    /** Its authority: what {@link ToolwayBridge#authorize} takes. */
+    /** Returns the authority for {@link ToolwayBridge#authorize}. */
     public String authority() {
         return authority;
     }
 
-    /** The tool that was called; null where the app was only asked for its tools. */
+    /** Returns the tool that was called; null if the app was only asked for its tools. */
     public String tool() {
         return tool;
     }
 
-    /** What the app says is missing. */
+    /** Returns the app's description of the missing authorization. */
     public String message() {
         return message;
     }
 
-    /** What the app says the user can do; null where it says nothing. */
+    /** Returns the app's hint for the user; null if there is none. */
     public String hint() {
         return hint;
     }
 
-    /** The action of the app's screen for it; null where the app is opened as its icon does. */
+    /** Returns the action of the app's authorization screen; null opens the app's start screen. */
     public String action() {
         return action;
     }
 
     /**
-     * The user agrees that the app is opened.
+     * Reports that the user agrees to open the app.
      *
-     * @return whether anybody waited for it
+     * @return true if the question was pending
      */
     public boolean agree() {
         return Natives.answer(question, AGREED);
     }
 
     /**
-     * The user does not want to.
+     * Reports that the user declined.
      *
-     * @return whether anybody waited for it
+     * @return true if the question was pending
      */
     public boolean decline() {
         return Natives.answer(question, DECLINED);
     }
 
     /**
-     * The user is back from the app.
+     * Reports that the user has returned from the app.
      *
-     * @return whether anybody waited for it
+     * @return true if the question was pending
      */
     public boolean returned() {
         return Natives.answer(question, RETURNED);

@@ -1,25 +1,25 @@
 package dev.toolway.host;
 
 /**
- * Shows the bridge's questions to the phone's user. Called on a thread of the bridge's; whatever takes time belongs on
- * another.
+ * Shows the bridge's questions to the phone's user. The methods are called on a thread of the bridge; do slow work on
+ * another thread.
  */
 public interface AuthorizationUi {
     /**
-     * Ask the user whether this app may be opened to allow something, and answer by {@link AuthorizationRequest#agree}
+     * Asks the user whether this app may be opened for authorization. Answer with {@link AuthorizationRequest#agree}
      * or {@link AuthorizationRequest#decline}. The app is not opened before that.
      */
     void ask(AuthorizationRequest request);
 
-    /** The app's screen is open. Once the user is back, say so by {@link AuthorizationRequest#returned}. */
+    /** The app's screen is open. Call {@link AuthorizationRequest#returned} when the user returns. */
     void opened(AuthorizationRequest request);
 
-    /** Nobody waits for the answer to this question any more: take it off the screen. */
+    /** The question is no longer pending: remove it from the screen. */
     void withdrawn(long question);
 
     /**
-     * An app shows no tools before it is allowed. Nobody waits; where the user takes it up,
-     * {@link ToolwayBridge#authorize} goes on from there.
+     * An app requires authorization before it lists tools. Nobody waits for an answer; call {@link
+     * ToolwayBridge#authorize} if the user wants to continue.
      */
     void offer(AuthorizationRequest request);
 }

@@ -2,21 +2,21 @@ package dev.toolway.host;
 
 import java.util.List;
 
-/** Told what becomes of a bridge, on a thread of its own. */
+/** Receives the state of a bridge, on a separate thread. */
 public interface BridgeListener {
-    /** What the connection to the gateway is doing. */
+    /** Reports the state of the connection to the gateway. */
     void status(BridgeStatus status);
 
     /**
-     * Which apps offer tools, and what is wrong with them.
+     * Reports the apps with tools, and their problems.
      *
-     * @param fault why this phone's apps could not be asked; null where they could
+     * @param fault the reason why this phone's apps could not be queried; null if they could
      */
     void providers(List<ProviderRow> providers, String fault);
 
     /**
-     * Apps were given names. Keep this text and hand it to the next start: grants hang on these names, and without it
-     * another app could come by one.
+     * Reports new names of apps. Store this text and pass it to the next start: grants refer to these names, and
+     * without them another app could get a name.
      */
     void names(String names);
 }

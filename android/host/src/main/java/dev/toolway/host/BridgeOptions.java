@@ -3,16 +3,16 @@ package dev.toolway.host;
 import android.os.Build;
 import android.os.Bundle;
 
-/** How a bridge is to be. What is not said keeps its default. */
+/** Options of a bridge. Missing options have defaults. */
 public final class BridgeOptions {
     private final Bundle said = new Bundle();
 
     /**
-     * A device of this gateway.
+     * Creates the options for a device of this gateway.
      *
-     * @param url its address, {@code https://host:port}
-     * @param token the token that pairing gave
-     * @param name the device's name for people
+     * @param url the gateway's URL, {@code https://host:port}
+     * @param token the token from pairing
+     * @param name the device's display name
      */
     public BridgeOptions(String url, String token, String name) {
         said.putString("url", url);
@@ -21,61 +21,61 @@ public final class BridgeOptions {
         said.putString("platform", "Android " + Build.VERSION.RELEASE + " (API " + Build.VERSION.SDK_INT + ")");
     }
 
-    /** The pin of the gateway's key, as pairing gave it: {@code sha256:} and 64 digits. */
+    /** Sets the pin of the gateway's key from pairing: {@code sha256:} and 64 digits. */
     public BridgeOptions key(String pin) {
         said.putString("key", pin);
         return this;
     }
 
-    /** An id that stays the same over restarts of the app. */
+    /** Sets an id that is stable across restarts of the app. */
     public BridgeOptions deviceId(String id) {
         said.putString("device_id", id);
         return this;
     }
 
-    /** The app's version. */
+    /** Sets the version of the app. */
     public BridgeOptions appVersion(String version) {
         said.putString("app_version", version);
         return this;
     }
 
-    /** The names that {@link BridgeListener#names} was told of last; null at the first start. */
+    /** Sets the names of the last call of {@link BridgeListener#names}; null at the first start. */
     public BridgeOptions names(String names) {
         said.putString("names", names);
         return this;
     }
 
-    /** Allows plain HTTP to another computer: everyone on the way could read the token. */
+    /** Allows plain HTTP to another computer. Others on the network could read the token. */
     public BridgeOptions insecure(boolean allowed) {
         said.putBoolean("insecure", allowed);
         return this;
     }
 
-    /** Whether an app that can't be started otherwise may be opened for a call. It is not where nothing is said. */
+    /** Allows opening an app for a call if it can't be started otherwise. Default: false. */
     public BridgeOptions launchApps(boolean allowed) {
         said.putBoolean("launch_apps", allowed);
         return this;
     }
 
-    /** How long one app may take to tell its tools. */
-    public BridgeOptions listPatience(long millis) {
-        said.putLong("list_patience_ms", millis);
+    /** Sets the timeout for listing the tools of one app. */
+    public BridgeOptions listTimeout(long millis) {
+        said.putLong("list_timeout_ms", millis);
         return this;
     }
 
-    /** How long a call may take where the gateway does not say. */
-    public BridgeOptions callPatience(long millis) {
-        said.putLong("call_patience_ms", millis);
+    /** Sets the timeout of calls if the gateway has none. */
+    public BridgeOptions callTimeout(long millis) {
+        said.putLong("call_timeout_ms", millis);
         return this;
     }
 
-    /** How long a person may take who is asked to allow something. */
-    public BridgeOptions personPatience(long millis) {
-        said.putLong("person_patience_ms", millis);
+    /** Sets the timeout for a person's authorization. */
+    public BridgeOptions consentTimeout(long millis) {
+        said.putLong("consent_timeout_ms", millis);
         return this;
     }
 
-    /** How long to wait for further changes of packages after one. */
+    /** Sets the time to wait for further package changes after one. */
     public BridgeOptions settle(long millis) {
         said.putLong("settle_ms", millis);
         return this;

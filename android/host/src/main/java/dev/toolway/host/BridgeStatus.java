@@ -1,16 +1,16 @@
 package dev.toolway.host;
 
-/** What the connection to the gateway is doing. */
+/** State of the connection to the gateway. */
 public final class BridgeStatus {
     /** The states. */
     public enum State {
-        /** On the way to the gateway. */
+        /** Connecting to the gateway. */
         CONNECTING,
-        /** The gateway has taken the connection. */
+        /** The gateway has accepted the connection. */
         CONNECTED,
-        /** It was lost, or did not come about; the next try follows by itself. */
+        /** The connection was lost or failed; the next attempt follows automatically. */
         RECONNECTING,
-        /** It is over: by request, or because no further try would help. */
+        /** The connection has ended: by request, or because no further attempt would succeed. */
         STOPPED
     }
 
@@ -36,32 +36,32 @@ public final class BridgeStatus {
         delayMillis = state == State.RECONNECTING ? from.longInteger() : 0;
     }
 
-    /** Which. */
+    /** Returns the state. */
     public State state() {
         return state;
     }
 
-    /** What the gateway calls this phone: its tools are {@code source__tool}. Null where it does not say. */
+    /** Returns the gateway's name for this phone: its tools are {@code source__tool}. Null if unknown. */
     public String source() {
         return source;
     }
 
-    /** How many tools the gateway took; -1 where it has not said so yet. */
+    /** Returns the number of registered tools; -1 if the gateway has not reported it yet. */
     public int tools() {
         return tools;
     }
 
-    /** What happened; null where it was stopped by request. */
+    /** Returns the reason; null if it was stopped by request. */
     public String why() {
         return why;
     }
 
-    /** What to do about it; null where there is nothing to do. */
+    /** Returns the next step for the user; null if there is none. */
     public String hint() {
         return hint;
     }
 
-    /** How long until the next try. */
+    /** Returns the time until the next attempt. */
     public long delayMillis() {
         return delayMillis;
     }

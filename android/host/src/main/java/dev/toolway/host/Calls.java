@@ -9,12 +9,11 @@ import android.os.RemoteException;
 import android.os.TransactionTooLargeException;
 
 /**
- * Calls providers. Not by {@code ContentResolver.call}: that answers nothing at all where the provider's process dies,
- * and the system ends a caller's process together with that of a provider it holds. A client that counts as unstable
- * does neither.
+ * Calls providers through an unstable client. {@code ContentResolver.call} returns no error if the provider's process
+ * dies, and the system would kill the caller's process together with that of a provider it holds.
  */
 final class Calls {
-    /** What the system says where arguments were passed and the answer, or anything else, could not be. */
+    /** Message of the system if the arguments were passed, but the answer or something else could not be. */
     private static final String FAILED = "Transaction failed";
 
     private final ContentResolver resolver;
@@ -23,7 +22,7 @@ final class Calls {
         this.resolver = resolver;
     }
 
-    /** One call, under no deadline of its own. */
+    /** Makes one call without a timeout. */
     byte[] call(String authority, String method, Bundle extras) {
         ContentProviderClient client;
         try {
@@ -61,8 +60,8 @@ final class Calls {
     }
 
     /**
-     * Whether a provider still answers though Android says that it is dead. It says so, in these words, also where an
-     * answer was too large to be passed; a question with a small answer tells which.
+     * Returns true if a provider responds although Android reports it as dead. Android reports the same for an answer
+     * that was too large; a request with a small answer distinguishes the two.
      */
     private static boolean lives(ContentProviderClient client, String authority, DeadObjectException e) {
         if (e.getMessage() == null || !e.getMessage().contains(FAILED)) {
@@ -78,7 +77,7 @@ final class Calls {
         }
     }
 
-    /** Makes the system start a provider's process. One that falls over as soon as it runs ends nobody else. */
+    /** Makes the system start a provider's process. If that process crashes, no other one is killed. */
     byte[] wake(String authority) {
         try (ContentProviderClient client = resolver.acquireUnstableContentProviderClient(authority)) {
             return Replies.done(client != null);

@@ -22,9 +22,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * What installed apps say of their tools in their manifests, as it stands there: nothing is judged here. What an app
- * may make as odd as it likes (meta-data, label) is asked for app by app: what can't be had of one is missing there,
- * and hides no other.
+ * Reads the declarations of tools in the manifests of installed apps, without validating them. Data that an app
+ * controls (meta-data, label) is read app by app: unreadable data of one app is omitted, and does not affect others.
  */
 final class Declarations {
     private static final String CETP_ACTION = "com.clawseed.action.TOOL_PROVIDER";
@@ -43,7 +42,7 @@ final class Declarations {
         this.packages = packages;
     }
 
-    /** Of all apps, or of these. */
+    /** Returns the declarations of all apps, or of these. */
     Writer find(List<String> only) {
         Found found = new Found();
         if (only == null) {
@@ -60,7 +59,7 @@ final class Declarations {
         return reply;
     }
 
-    /** Who serves an authority. */
+    /** Returns the owner of an authority. */
     @SuppressWarnings("deprecation") // What replaces it is there from API 33 on.
     Writer resolve(String authority) {
         ProviderInfo info = packages.resolveContentProvider(authority, 0);
@@ -79,7 +78,7 @@ final class Declarations {
         @SuppressWarnings("deprecation") // What replaces them is there from API 33 on.
         void in(String packageName) {
             Intent cetp = new Intent(CETP_ACTION).setPackage(packageName);
-            // Without meta-data, of which an app may have more than can be passed.
+            // Without meta-data, because an app may have more than can be transferred.
             for (ResolveInfo info : packages.queryIntentServices(cetp, 0)) {
                 all.add(new Entry(app(info.serviceInfo), info.serviceInfo, CETP_SERVICE));
             }
@@ -137,7 +136,7 @@ final class Declarations {
             }
         }
 
-        /** Of whatever type the manifest's compiler made it: {@code "1"} is an Integer, {@code "1.0"} a Float. */
+        /** Has the type that the manifest's compiler chose: {@code "1"} is an Integer, {@code "1.0"} a Float. */
         @SuppressWarnings("deprecation")
         private void metaData(Writer to) {
             Object authority;
@@ -149,7 +148,7 @@ final class Declarations {
                 authority = all.get(CETP_AUTHORITY);
                 version = all.get(CETP_VERSION);
             } catch (PackageManager.NameNotFoundException | RuntimeException e) {
-                // What was thrown in the system's process is the cause of what is thrown here.
+                // The cause is the exception in the system's process.
                 Class<?> thrown = (e.getCause() == null ? e : e.getCause()).getClass();
                 to.other(thrown).other(thrown);
                 return;
@@ -159,8 +158,8 @@ final class Declarations {
     }
 
     /**
-     * The application's label; nothing where it has none that can be read, for which Android itself would show a class
-     * or package.
+     * Returns the application's label; null if it has no readable one, for which Android would show a class or
+     * package.
      */
     private String label(ApplicationInfo app) {
         CharSequence label = app.nonLocalizedLabel;
@@ -175,9 +174,8 @@ final class Declarations {
     }
 
     /**
-     * SHA-256 of the certificate that the app as it is installed is signed with, as the system has verified it; of
-     * several that sign together, of all. Never one that the app was signed with before: whoever still has a key
-     * that was replaced must not pass for the app.
+     * Returns the SHA-256 of the certificate that the installed app is signed with, as verified by the system; for
+     * several signers, of all. Never a previous certificate: the holder of a replaced key must not pass for the app.
      */
     private String certificate(ComponentInfo component) {
         Signature[] signatures;

@@ -1,25 +1,25 @@
 package dev.toolway.host;
 
-/** The functions of the native library, found by the spelling of this class and their names. */
+/** The functions of the native library, which are found by the names of this class and its methods. */
 final class Natives {
     private Natives() {
     }
 
-    /** Starts a bridge and gives its number. */
+    /** Starts a bridge and returns its number. */
     static native long start(ToolwayHost host, ToolwayBridge shell, byte[] settings);
 
-    /** Stops a bridge and waits until it has ended. Whether it ran. */
+    /** Stops a bridge and waits until it has ended. Returns true if it was running. */
     static native boolean stop(long bridge);
 
-    /** Asks all apps again. Whether the bridge runs. */
+    /** Lists the tools of all apps again. Returns true if the bridge runs. */
     static native boolean rescan(long bridge);
 
-    /** Takes the user to an app that wants to be allowed. Whether that has begun. */
+    /** Takes the user to an app that requires authorization. Returns true if this has started. */
     static native boolean authorize(long bridge, String authority);
 
-    /** What the user answers to a question: 0 no, 1 yes, 2 back again. Whether anybody waited for it. */
+    /** Answers a question: 0 declined, 1 agreed, 2 returned. Returns true if it was pending. */
     static native boolean answer(long question, int answer);
 
-    /** A package came, went or changed; any may have where none is named. Whether the listener listens still. */
+    /** Reports a changed package, or any if null. Returns true if the listener is still registered. */
     static native boolean packageChanged(long listener, String packageName);
 }

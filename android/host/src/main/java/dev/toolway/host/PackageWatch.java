@@ -6,7 +6,7 @@ import android.content.Intent;
 import android.content.IntentFilter;
 import android.net.Uri;
 
-/** Tells a listener in the native library of packages that come, go and change, until it listens no more. */
+/** Reports added, removed and changed packages to a listener in the native library, until the listener is removed. */
 final class PackageWatch extends BroadcastReceiver {
     private final Context context;
     private final long listener;
@@ -50,7 +50,7 @@ final class PackageWatch extends BroadcastReceiver {
         }
     }
 
-    /** The new version is announced in a moment; until then the tools of the old one stay. */
+    /** The new version follows in a moment; until then, the tools of the old version stay. */
     private static boolean isFirstHalfOfUpdate(Intent intent) {
         return Intent.ACTION_PACKAGE_REMOVED.equals(intent.getAction())
             && intent.getBooleanExtra(Intent.EXTRA_REPLACING, false);

@@ -3,17 +3,17 @@ package dev.toolway.host;
 import java.util.Collections;
 import java.util.List;
 
-/** One app provider, as it stands. */
+/** An app provider and its state. */
 public final class ProviderRow {
-    /** What can be had of it. */
+    /** State of a provider. */
     public enum State {
-        /** Its tools. */
+        /** Its tools can be called. */
         READY,
-        /** Nothing, until the user has allowed it in the app. */
+        /** The user must authorize access in the app first. */
         AUTHORIZATION_REQUIRED,
-        /** Nothing at the moment. */
+        /** Temporarily unavailable. */
         UNAVAILABLE,
-        /** Nothing, until the app or its rights are other ones. */
+        /** Refused until the app or its permissions change. */
         REFUSED
     }
 
@@ -41,52 +41,52 @@ public final class ProviderRow {
         notes = Collections.unmodifiableList(from.texts());
     }
 
-    /** The app. */
+    /** Returns the package of the app. */
     public String packageName() {
         return packageName;
     }
 
-    /** The app's name for people. */
+    /** Returns the display name of the app. */
     public String label() {
         return label;
     }
 
-    /** Its authority. */
+    /** Returns the authority. */
     public String authority() {
         return authority;
     }
 
-    /** How it is spoken to. */
+    /** Returns the name of the protocol dialect. */
     public String dialect() {
         return dialect;
     }
 
-    /** What stands before its tools' names; null where it has no name. */
+    /** Returns the prefix of its tools' names; null if it has no name. */
     public String prefix() {
         return prefix;
     }
 
-    /** What can be had of it. */
+    /** Returns the state. */
     public State state() {
         return state;
     }
 
-    /** Why nothing can be had; null where its tools can. */
+    /** Returns the reason why its tools are unavailable; null if they are available. */
     public String reason() {
         return reason;
     }
 
-    /** What to do about it; null where nothing is known. */
+    /** Returns the next step for the user; null if there is none. */
     public String hint() {
         return hint;
     }
 
-    /** The names of its tools. */
+    /** Returns the names of its tools. */
     public List<String> tools() {
         return tools;
     }
 
-    /** What was refused or noticed. */
+    /** Returns notes about problems. */
     public List<String> notes() {
         return notes;
     }

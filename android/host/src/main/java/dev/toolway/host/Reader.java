@@ -7,7 +7,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 
-/** Reads what the native library wrote; see {@link Writer}. What it wrote is sound, so anything else is a defect. */
+/** Decodes data of the native library; see {@link Writer}. Invalid data is a bug. */
 final class Reader {
     private final ByteBuffer bytes;
 
@@ -19,7 +19,7 @@ final class Reader {
         return bytes.get() != 0;
     }
 
-    /** A byte that says what follows. */
+    /** Reads the kind byte of the next value. */
     int kind() {
         return bytes.get();
     }
@@ -99,7 +99,7 @@ final class Reader {
         }
     }
 
-    /** The class that is in the protocol: providers take its values by {@code getSerializable} and cast them. */
+    /** Reads a map as the class of the protocol: providers call {@code getSerializable} and cast the result. */
     private LinkedHashMap<String, String> map() {
         int length = bytes.getInt();
         LinkedHashMap<String, String> map = new LinkedHashMap<>();

@@ -1,6 +1,6 @@
 package dev.toolway.host;
 
-/** How an answer to the native library begins: with what the system failed with, or with word that it did not. */
+/** The first byte of an answer to the native library: a failure of the system, or success. */
 final class Replies {
     private static final int DONE = 0;
     private static final int SECURITY = 1;

@@ -8,7 +8,7 @@ import android.content.pm.ActivityInfo;
 import android.content.pm.PackageManager;
 import android.content.pm.ResolveInfo;
 
-/** Opens screens of other apps. Only ever of the app that is named. */
+/** Opens screens of other apps, always within the named package. */
 final class Screens {
     private final Context context;
 
@@ -16,15 +16,15 @@ final class Screens {
         this.context = context;
     }
 
-    /** Opens an app as its icon does. */
+    /** Opens the start screen of an app. */
     boolean launch(String packageName) {
         Intent intent = context.getPackageManager().getLaunchIntentForPackage(packageName);
         return intent != null && open(intent);
     }
 
     /**
-     * Opens the activity of this app that takes this action. The action is text that the provider chose: no other app
-     * is opened by it, whatever it says, and nothing of it but the action counts.
+     * Opens the activity of this app for this action. The provider chooses the action: it never opens another app, and
+     * only the action itself is used.
      */
     boolean authorization(String packageName, String action) {
         Intent intent = new Intent(action).setPackage(packageName);
@@ -32,7 +32,7 @@ final class Screens {
         if (activity == null) {
             return false;
         }
-        // By its class: the system starts an activity by its action only where its filter names a category too.
+        // By its class: by action, the system starts only activities whose filter has a category.
         return open(intent.setComponent(new ComponentName(packageName, activity.name)));
     }
 

@@ -6,7 +6,7 @@ import java.util.List;
 
 /**
  * A running bridge: finds the app providers of this phone and offers their tools to a gateway. The native library does
- * the work; load it ({@code System.loadLibrary("toolway_android_jni")}) before a bridge is started.
+ * the work; load it with {@code System.loadLibrary("toolway_android_jni")} before you start a bridge.
  */
 public final class ToolwayBridge {
     private static final int ASK = 0;
@@ -29,9 +29,9 @@ public final class ToolwayBridge {
     }
 
     /**
-     * Starts one. It connects, scans and goes on by itself until it is stopped.
+     * Starts a bridge. It connects and scans until it is stopped.
      *
-     * @throws IllegalArgumentException where an option can't be used, with the reason
+     * @throws IllegalArgumentException if an option is invalid, with the reason
      */
     public static ToolwayBridge start(
             Context context, BridgeOptions options, AuthorizationUi ui, BridgeListener listener) {
@@ -42,27 +42,30 @@ public final class ToolwayBridge {
     }
 
     /**
-     * Stops it and waits until the gateway has been told, and the listener of the names that were given last: some
-     * seconds where either takes its time, so not on the main thread.
+     * Stops the bridge, and waits until the gateway is informed and the listener has the last names. This can take
+     * some seconds, so do not call it on the main thread.
      *
-     * @return whether it ran
+     * @return true if it was running
      */
     public boolean stop() {
         host.unwatch();
         return Natives.stop(number);
     }
 
-    /** Asks all apps again. */
+    /** Lists the tools of all apps again. */
     public void rescan() {
         Natives.rescan(number);
     }
 
-    /** Takes the user to an app that shows no tools before it is allowed. It is asked again afterwards. */
+    /**
+     * Takes the user to an app that requires authorization before it lists tools. Its tools are listed again
+     * afterwards.
+     */
     public void authorize(String authority) {
         Natives.authorize(number, authority);
     }
 
-    /** The library calls this, on a thread of its own, one event after the other. */
+    /** Handles an event. The library calls this on a separate thread, one event after the other. */
     void tell(byte[] event) {
         Reader from = new Reader(event);
         int kind = from.kind();

@@ -6,9 +6,9 @@ import android.os.Bundle;
 import java.util.List;
 
 /**
- * Reaches the apps of this phone for the native library, which decides what is to be done with them. The library calls
- * these methods, by name, on threads of its own; each takes what {@code Reader} reads and gives what {@code Writer}
- * writes (see {@link Replies}). They may take as long as another app does: deadlines are kept on the other side.
+ * Gives the native library access to the apps of this phone. The library calls these methods by name on its own
+ * threads. Each takes data for {@code Reader} and returns data of {@code Writer} (see {@link Replies}). They may take
+ * as long as another app does: the library enforces deadlines.
  */
 public final class ToolwayHost {
     private final Context context;
@@ -19,9 +19,9 @@ public final class ToolwayHost {
     private PackageWatch watch;
 
     /**
-     * The apps that the app of this context may see.
+     * Creates a host for the apps that the app of this context can see.
      *
-     * @param context any context of the app; its application's is kept
+     * @param context any context of the app; its application context is kept
      */
     public ToolwayHost(Context context) {
         this.context = context.getApplicationContext();
@@ -69,7 +69,7 @@ public final class ToolwayHost {
         return Replies.done().toBytes();
     }
 
-    /** Tells of packages no more. */
+    /** Stops watching packages. */
     synchronized void unwatch() {
         if (watch != null) {
             watch.stop();

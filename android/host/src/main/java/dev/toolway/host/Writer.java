@@ -9,8 +9,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Writes what the native library reads: one array of bytes instead of a call through JNI for each value. The other
- * side, and the description of the form, is the module {@code codec} of {@code crates/android-jni}.
+ * Encodes data for the native library: one byte array instead of a JNI call for each value. The module {@code codec}
+ * of {@code crates/android-jni} is the other side and describes the format.
  */
 final class Writer {
     static final byte NULL = 0;
@@ -25,10 +25,10 @@ final class Writer {
     static final byte BUNDLE = 9;
     static final byte OTHER = 10;
 
-    /** Bundles within bundles, at most; deeper ones are named by their class. */
+    /** Maximum nesting of bundles; deeper ones are written as their class. */
     static final int MOST_NESTED = 16;
 
-    /** More than Android passes between processes many times over. */
+    /** Far more than Android passes between processes. */
     private static final int MOST_BYTES = 32 << 20;
 
     private final ByteArrayOutputStream bytes = new ByteArrayOutputStream(256);
@@ -58,7 +58,7 @@ final class Writer {
         return integer((int) (value >>> 32)).integer((int) value);
     }
 
-    /** Half of a character that takes two becomes a question mark, as it does wherever Java writes UTF-8. */
+    /** Writes a text. An unpaired surrogate becomes a question mark, as usual in Java's UTF-8. */
     Writer text(String value) {
         byte[] utf8 = value.getBytes(StandardCharsets.UTF_8);
         if (bytes.size() + utf8.length > MOST_BYTES) {
@@ -93,7 +93,7 @@ final class Writer {
         return this;
     }
 
-    /** A value of an app's own class can't be unpacked here; then the error's class is all that is known of it. */
+    /** Writes the value of a key. A value of an unknown class can't be read; then only the class of the error is known. */
     @SuppressWarnings("deprecation") // The typed getters give nothing where the type is another one.
     private void valueOf(Bundle bundle, String key, int more) {
         Object value;
@@ -106,7 +106,7 @@ final class Writer {
         value(value, more);
     }
 
-    /** A value of a manifest's meta-data, or of a bundle. */
+    /** Writes a value of a manifest's meta-data or of a bundle. */
     Writer value(Object value) {
         return value(value, 0);
     }
@@ -155,12 +155,12 @@ final class Writer {
         return other(value.getClass());
     }
 
-    /** A value of which no more is known than this class: its own, or that of what was thrown in its place. */
+    /** Writes a value that is only known by this class: its own, or that of the exception. */
     Writer other(Class<?> known) {
         return raw(OTHER).text(known.getName());
     }
 
-    /** The strings of an array or a list of strings; places without one are left out. Nothing where it is neither. */
+    /** Returns the strings of an array or list, without other elements; null if it is neither. */
     private static List<String> texts(Object value) {
         List<String> texts = new ArrayList<>();
         if (value instanceof CharSequence[]) {
@@ -193,7 +193,7 @@ final class Writer {
         return true;
     }
 
-    /** An answer is larger than any that could have come from another process. */
+    /** An answer is larger than any from another process can be. */
     static final class TooMuchException extends RuntimeException {
         private static final long serialVersionUID = 1;
 

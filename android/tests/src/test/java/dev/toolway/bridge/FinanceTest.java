@@ -98,9 +98,9 @@ public class FinanceTest extends BridgeTest {
         awaitTools(HOLDINGS, TRANSACTIONS);
         int before = phone.process(AUTHORITY).transactions();
         // For a busy machine to ask the user within; how long the user takes must be more.
-        long patience = 5_000;
+        long timeout = 5_000;
         CompletableFuture<JSONObject> called =
-            gateway.owner().called("phone__" + HOLDINGS, Json.of("account_type", "all"), patience);
+            gateway.owner().called("phone__" + HOLDINGS, Json.of("account_type", "all"), timeout);
         AuthorizationRequest asked = shell().user().nextAsked();
         assertEquals(PACKAGE, asked.packageName());
         assertEquals("Finance", asked.label());
@@ -113,7 +113,7 @@ public class FinanceTest extends BridgeTest {
         AuthorizationRequest opened = shell().user().nextOpened();
         assertOpened(PACKAGE, SCREEN);
         // The user takes longer than the call may: a call that hangs for as long has timed out meanwhile.
-        hangFor(patience + 500);
+        hangFor(timeout + 500);
         assertFalse("the gateway's clock stands still", called.isDone());
         pressAllow();
         assertTrue(opened.returned());
@@ -170,7 +170,7 @@ public class FinanceTest extends BridgeTest {
     @Test
     public void a_question_that_nobody_waits_for_is_taken_back() {
         install();
-        start(options().personPatience(300));
+        start(options().consentTimeout(300));
         awaitTools(HOLDINGS, TRANSACTIONS);
         CompletableFuture<JSONObject> called = gateway.owner().called("phone__" + HOLDINGS, new JSONObject(), null);
         AuthorizationRequest asked = shell().user().nextAsked();

@@ -127,7 +127,7 @@ public class HostileTest extends BridgeTest {
             Manifests.cetp(".S", HangsWhenListed.class.getName(), "com.example.hung.tools", "1")));
         phone.install(Manifests.apk("com.example.finance", "Finance",
             Manifests.cetp(".S", FinanceByHand.class.getName(), "com.example.finance.tools", "1")));
-        start(options().listPatience(3_000));
+        start(options().listTimeout(3_000));
         awaitTools("finance__get_portfolio_holdings");
         success(call("finance__get_portfolio_holdings"));
         ProviderRow row = shell().row("com.example.hung.tools", ProviderRow.State.UNAVAILABLE);

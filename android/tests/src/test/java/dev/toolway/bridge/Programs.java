@@ -13,7 +13,7 @@ import java.util.concurrent.TimeUnit;
 
 /** The programs of this checkout that tests start: from the system properties, else from its debug folder. */
 final class Programs {
-    private static final long PATIENCE_S = 60;
+    private static final long TIMEOUT_S = 60;
 
     private Programs() {
     }
@@ -77,9 +77,9 @@ final class Programs {
         /** Its next line. */
         String line() {
             try {
-                String line = lines.poll(PATIENCE_S, TimeUnit.SECONDS);
+                String line = lines.poll(TIMEOUT_S, TimeUnit.SECONDS);
                 if (line == null) {
-                    throw new AssertionError("it said nothing for " + PATIENCE_S + " s");
+                    throw new AssertionError("it said nothing for " + TIMEOUT_S + " s");
                 }
                 return line;
             } catch (InterruptedException e) {
@@ -91,7 +91,7 @@ final class Programs {
         public void close() {
             process.destroyForcibly();
             try {
-                process.waitFor(PATIENCE_S, TimeUnit.SECONDS);
+                process.waitFor(TIMEOUT_S, TimeUnit.SECONDS);
             } catch (InterruptedException e) {
                 throw new AssertionError(e);
             }

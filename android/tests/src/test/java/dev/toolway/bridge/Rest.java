@@ -14,7 +14,7 @@ import org.json.JSONObject;
 /** A gateway's REST interface with one token. */
 final class Rest {
     private static final HttpClient CLIENT = HttpClient.newHttpClient();
-    private static final Duration PATIENCE = Duration.ofSeconds(150);
+    private static final Duration TIMEOUT = Duration.ofSeconds(150);
 
     private final String url;
     private final String token;
@@ -58,7 +58,7 @@ final class Rest {
     }
 
     private HttpRequest request(String method, String path, JSONObject body) {
-        HttpRequest.Builder request = HttpRequest.newBuilder(URI.create(url + path)).timeout(PATIENCE);
+        HttpRequest.Builder request = HttpRequest.newBuilder(URI.create(url + path)).timeout(TIMEOUT);
         if (token != null) {
             request.header("Authorization", "Bearer " + token);
         }

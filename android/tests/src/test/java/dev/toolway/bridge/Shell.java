@@ -19,7 +19,7 @@ import java.util.stream.Collectors;
 
 /** The app around a bridge, as a test plays it, with what it was told. */
 final class Shell implements BridgeListener, AutoCloseable {
-    private static final Duration PATIENCE = Duration.ofSeconds(60);
+    private static final Duration TIMEOUT = Duration.ofSeconds(60);
 
     private static boolean loaded;
 
@@ -36,7 +36,7 @@ final class Shell implements BridgeListener, AutoCloseable {
 
     /** Options that wait little for nothing. */
     static BridgeOptions options(Gateway gateway, String token, String name) {
-        return new BridgeOptions(gateway.url(), token, name).deviceId("id of " + name).settle(20).listPatience(10_000);
+        return new BridgeOptions(gateway.url(), token, name).deviceId("id of " + name).settle(20).listTimeout(10_000);
     }
 
     /** Each of Robolectric's sandboxes has classes of its own, and a file of a library goes with one loader. */
@@ -125,11 +125,11 @@ final class Shell implements BridgeListener, AutoCloseable {
     }
 
     private synchronized void await(String what, Condition condition) {
-        long end = System.nanoTime() + PATIENCE.toNanos();
+        long end = System.nanoTime() + TIMEOUT.toNanos();
         while (!condition.holds()) {
             long left = (end - System.nanoTime()) / 1_000_000;
             if (left <= 0) {
-                throw new AssertionError("no " + what + " within " + PATIENCE + "; there are: " + providers.stream()
+                throw new AssertionError("no " + what + " within " + TIMEOUT + "; there are: " + providers.stream()
                     .map(row -> row.authority() + " " + row.state() + " " + row.reason() + " " + row.notes())
                     .collect(Collectors.toList()) + (fault == null ? "" : "; fault: " + fault));
             }

@@ -8,7 +8,7 @@ import java.util.concurrent.TimeUnit;
 
 /** The phone's user, as a test plays them: sees questions and answers when the test wants. */
 final class User implements AuthorizationUi {
-    private static final long PATIENCE_S = 60;
+    private static final long TIMEOUT_S = 60;
 
     private final BlockingQueue<AuthorizationRequest> asked = new LinkedBlockingQueue<>();
     private final BlockingQueue<AuthorizationRequest> opened = new LinkedBlockingQueue<>();
@@ -62,7 +62,7 @@ final class User implements AuthorizationUi {
 
     private static <T> T next(BlockingQueue<T> from, String what) {
         try {
-            T next = from.poll(PATIENCE_S, TimeUnit.SECONDS);
+            T next = from.poll(TIMEOUT_S, TimeUnit.SECONDS);
             if (next == null) {
                 throw new AssertionError("the user saw no " + what);
             }
