@@ -30,7 +30,7 @@ fn the_deciding_rule_is_shown_with_its_location() {
     for part in [
         "builtin/read_file",
         "denied and hidden",
-        "\"no files\" is the first rule that fits (1 of 1)",
+        "\"no files\" is the first matching rule (1 of 1)",
         &place,
         "deny tools builtin/*_file, role client",
         &format!("{id} (client)"),
