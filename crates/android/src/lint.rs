@@ -33,12 +33,12 @@ pub struct LintFinding {
     /// Severity.
     pub level: LintLevel,
     /// Place: an element of the manifest, a tool or a method.
-    pub place: String,
+    pub location: String,
     /// Description of the problem.
-    pub what: String,
+    pub message: String,
     /// Remedy.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub remedy: Option<String>,
+    pub hint: Option<String>,
 }
 
 /// Collector of findings.
@@ -46,21 +46,21 @@ pub struct LintFinding {
 struct LintFindings(Vec<LintFinding>);
 
 impl LintFindings {
-    fn add(&mut self, level: LintLevel, place: &str, what: impl Into<String>, remedy: &str) {
-        let remedy = Some(remedy.to_owned()).filter(|remedy| !remedy.is_empty());
-        self.0.push(LintFinding { level, place: place.to_owned(), what: what.into(), remedy });
+    fn add(&mut self, level: LintLevel, location: &str, message: impl Into<String>, hint: &str) {
+        let hint = Some(hint.to_owned()).filter(|hint| !hint.is_empty());
+        self.0.push(LintFinding { level, location: location.to_owned(), message: message.into(), hint });
     }
 
-    fn error(&mut self, place: &str, what: impl Into<String>, remedy: &str) {
-        self.add(LintLevel::Error, place, what, remedy);
+    fn error(&mut self, location: &str, message: impl Into<String>, hint: &str) {
+        self.add(LintLevel::Error, location, message, hint);
     }
 
-    fn warning(&mut self, place: &str, what: impl Into<String>, remedy: &str) {
-        self.add(LintLevel::Warning, place, what, remedy);
+    fn warning(&mut self, location: &str, message: impl Into<String>, hint: &str) {
+        self.add(LintLevel::Warning, location, message, hint);
     }
 
-    fn note(&mut self, place: &str, what: impl Into<String>, remedy: &str) {
-        self.add(LintLevel::Note, place, what, remedy);
+    fn note(&mut self, location: &str, message: impl Into<String>, hint: &str) {
+        self.add(LintLevel::Note, location, message, hint);
     }
 
     /// Sorts the findings by severity, otherwise in order of discovery.
