@@ -64,7 +64,9 @@ pub struct McpServerState {
 
 impl std::fmt::Debug for McpServerState {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("McpServerState").field("pending_requests", &self.pending_requests).finish_non_exhaustive()
+        f.debug_struct("McpServerState")
+            .field("pending_requests", &self.pending_requests)
+            .finish_non_exhaustive()
     }
 }
 
