@@ -81,6 +81,9 @@ impl PriceCatalog {
                 Ok(())
             }
             Err(problems) => {
+                for problem in &problems {
+                    tracing::error!("the prices were not read: {problem}");
+                }
                 state.problems.clone_from(&problems);
                 Err(problems)
             }

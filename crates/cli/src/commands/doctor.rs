@@ -73,6 +73,14 @@ impl DoctorReport {
 
     /// Adds an error with the hints of a failure.
     fn add_failure(&mut self, subject: &str, failure: &CliError) {
+        // The problems say where, and the failure only that there are some.
+        for problem in failure.problems() {
+            let hint = problem.hint.clone().or_else(|| failure.hints());
+            self.add(subject, FindingSeverity::Error, problem.message.clone(), hint);
+        }
+        if !failure.problems().is_empty() {
+            return;
+        }
         self.add(subject, FindingSeverity::Error, failure.message().to_owned(), failure.hints());
     }
 
