@@ -46,6 +46,7 @@ const VOLATILE_FIELDS: &[(&str, &str)] = &[
 ];
 /// What the backup does not have: it was made before the last start, with one more session and call.
 const AFTER_THE_BACKUP: (&str, &str) = ("half-said", "01a2254a-53f1-7453-a24c-69d354f6b241");
+const LAST_SEEN_BEFORE_THE_BACKUP_MS: i64 = 1_795_921_957_400;
 
 fn golden(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("data/data-folder-0.1").join(name)
@@ -304,7 +305,7 @@ fn check_log(log: &str, folder: &Path) {
     assert!(log.contains(&value), "{value:?} is not in\n{log}");
     for (file, former, present) in [
         ("models.toml", "context_tokens", "context_window"),
-        ("prices.toml", "up_to_input", "up_to_input_tokens"),
+        ("prices.toml", "context_tokens", "context_window"),
         ("tools/weather.toml", "result", "result_pointer"),
         ("own-files/listed.toml", "env", "pass_env"),
         ("own-files/listed.toml", "private", "allow_private_network"),
@@ -369,6 +370,20 @@ async fn a_backup_of_version_0_1_is_restored_with_everything_in_it() {
                 elements.retain(|element| element["id"] != id && element["call_id"] != id);
             }
         }
+        // The tool of that call was called once less by then, and its device was last seen in an earlier start.
+        each_field(expected, "devices[0].last_seen_ms", &mut |fields, name| {
+            assert_eq!(fields["id"], "kitchen-tablet");
+            fields[name] = LAST_SEEN_BEFORE_THE_BACKUP_MS.into();
+        });
+        if path == "/api/devices/kitchen-tablet" {
+            expected["last_seen_ms"] = LAST_SEEN_BEFORE_THE_BACKUP_MS.into();
+        }
+        each_field(expected, "rows[].errors", &mut |fields, _| {
+            if fields["key"] == "kitchen-tablet/hold" {
+                fields["calls"] = 4.into();
+                fields["errors"] = 4.into();
+            }
+        });
         !path.contains(session) && !path.contains(call)
     });
     upgrade.check_policy_tests().await;
