@@ -31,12 +31,12 @@ pub struct LintFinding {
     /// How bad it is.
     pub level: LintLevel,
     /// Where: an element of the manifest, a tool, a method.
-    pub place: String,
+    pub location: String,
     /// What is wrong.
-    pub what: String,
+    pub message: String,
     /// What to do about it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub remedy: Option<String>,
+    pub hint: Option<String>,
 }
 
 /// Findings as they come up.
@@ -44,21 +44,21 @@ pub struct LintFinding {
 struct LintFindings(Vec<LintFinding>);
 
 impl LintFindings {
-    fn add(&mut self, level: LintLevel, place: &str, what: impl Into<String>, remedy: &str) {
-        let remedy = Some(remedy.to_owned()).filter(|remedy| !remedy.is_empty());
-        self.0.push(LintFinding { level, place: place.to_owned(), what: what.into(), remedy });
+    fn add(&mut self, level: LintLevel, location: &str, message: impl Into<String>, hint: &str) {
+        let hint = Some(hint.to_owned()).filter(|hint| !hint.is_empty());
+        self.0.push(LintFinding { level, location: location.to_owned(), message: message.into(), hint });
     }
 
-    fn error(&mut self, place: &str, what: impl Into<String>, remedy: &str) {
-        self.add(LintLevel::Error, place, what, remedy);
+    fn error(&mut self, location: &str, message: impl Into<String>, hint: &str) {
+        self.add(LintLevel::Error, location, message, hint);
     }
 
-    fn warning(&mut self, place: &str, what: impl Into<String>, remedy: &str) {
-        self.add(LintLevel::Warning, place, what, remedy);
+    fn warning(&mut self, location: &str, message: impl Into<String>, hint: &str) {
+        self.add(LintLevel::Warning, location, message, hint);
     }
 
-    fn note(&mut self, place: &str, what: impl Into<String>, remedy: &str) {
-        self.add(LintLevel::Note, place, what, remedy);
+    fn note(&mut self, location: &str, message: impl Into<String>, hint: &str) {
+        self.add(LintLevel::Note, location, message, hint);
     }
 
     /// The worst first, otherwise in the order in which they came up.

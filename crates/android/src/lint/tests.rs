@@ -20,14 +20,14 @@ fn manifest_of(apk: &[u8]) -> Vec<LintFinding> {
     lint_manifest(&Apk::read(Cursor::new(apk), None).unwrap().manifest)
 }
 
-/// `level place: what`, one a line.
+/// `level location: message`, one a line.
 fn lines(findings: &[LintFinding]) -> Vec<String> {
-    findings.iter().map(|it| format!("{:?} {}: {}", it.level, it.place, it.what)).collect()
+    findings.iter().map(|it| format!("{:?} {}: {}", it.level, it.location, it.message)).collect()
 }
 
 #[track_caller]
 fn has(findings: &[LintFinding], level: LintLevel, place: &str, what: &str) {
-    let found = findings.iter().any(|it| it.level == level && it.place == place && it.what.contains(what));
+    let found = findings.iter().any(|it| it.level == level && it.location == place && it.message.contains(what));
     assert!(found, "{level:?} {place}: {what}\n{:#?}", lines(findings));
 }
 
@@ -58,7 +58,7 @@ fn an_open_provider_is_warned_of() {
         ]
     );
     assert_eq!(
-        findings[0].remedy.as_deref(),
+        findings[0].hint.as_deref(),
         Some("android:permission=\"com.clawseed.permission.ACCESS_TOOLS\"")
     );
 }

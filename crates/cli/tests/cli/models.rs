@@ -142,7 +142,7 @@ fn presets_show_their_source() {
     for name in ["openai", "anthropic", "gemini", "ollama", "openrouter", "groq", "mistral", "deepseek"] {
         assert!(names.contains(&name), "{names:?}");
     }
-    assert!(presets["presets"][0]["looked_at"].as_str().unwrap().starts_with("20"));
+    assert!(presets["presets"][0]["checked_on"].as_str().unwrap().starts_with("20"));
     let shown = folder.run(["models", "presets"]).assert_success();
     assert!(shown.stdout.contains("OPENAI_API_KEY") && shown.stderr.contains("as of"), "{shown:?}");
 }

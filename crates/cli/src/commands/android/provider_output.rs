@@ -95,11 +95,11 @@ pub(super) fn print_findings(findings: &[LintFinding], context: &CliContext) -> 
         printer.line(&format!(
             "{} {}: {}",
             printer.paint(style, &format!("{word}:")),
-            escape::line(&finding.place),
-            escape::line(&finding.what)
+            escape::line(&finding.location),
+            escape::line(&finding.message)
         ))?;
-        if let Some(remedy) = &finding.remedy {
-            printer.line(&format!("    {} {}", printer.paint(Style::Hint, "hint:"), escape::line(remedy)))?;
+        if let Some(hint) = &finding.hint {
+            printer.line(&format!("    {} {}", printer.paint(Style::Hint, "hint:"), escape::line(hint)))?;
         }
     }
     Ok(())

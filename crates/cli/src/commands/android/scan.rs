@@ -94,7 +94,7 @@ fn print_json(
         "access_tools": owner.map(|it| json!({"defined_by": it.package, "protection": it.protection})),
         "bridge": {"variant": variant.code(), "reason": variant.describe(owner)},
         "providers": providers.iter().map(provider_output::provider_json).collect::<Vec<_>>(),
-        "unread": unread.iter().map(|(package, why)| json!({"package": package, "reason": why})).collect::<Vec<_>>(),
+        "unreadable": unread.iter().map(|(package, why)| json!({"package": package, "reason": why})).collect::<Vec<_>>(),
     }))
 }
 

@@ -13,7 +13,7 @@ pub(super) fn run(context: &CliContext) -> CliResult {
         let shown = |it: &ProviderPreset| {
             json!({
                 "name": it.name, "title": it.title, "kind": it.kind, "base_url": it.base_url, "key_env": it.key_env,
-                "documentation": it.documentation, "looked_at": it.verified_on, "tried": it.is_tested, "note": it.note,
+                "documentation": it.documentation, "checked_on": it.verified_on, "tested": it.is_tested, "note": it.note,
             })
         };
         return context.printer.json_value(&json!({"presets": ALL.iter().map(shown).collect::<Vec<_>>()}));
@@ -27,14 +27,14 @@ pub(super) fn run(context: &CliContext) -> CliResult {
         TableColumn::fixed("tested"),
     ]);
     for preset in ALL {
-        let (tried, style) = if preset.is_tested { ("yes", Style::Good) } else { ("no", Style::Faint) };
+        let (tested, style) = if preset.is_tested { ("yes", Style::Good) } else { ("no", Style::Faint) };
         table.add_row(vec![
             TableCell::styled(preset.name, Style::Name),
             preset.title.into(),
             preset.kind.as_str().into(),
             preset.base_url.into(),
             preset.key_env.unwrap_or("(none)").into(),
-            TableCell::styled(tried, style),
+            TableCell::styled(tested, style),
         ]);
     }
     context.printer.table(&table, "no presets")?;
