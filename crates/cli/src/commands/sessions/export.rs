@@ -60,7 +60,7 @@ pub(super) async fn run(args: &ExportSessionArgs, context: &CliContext) -> CliRe
     };
     private_file::write_new(path, text.as_bytes())?;
     if printer.json {
-        return printer.json_value(&json!({"id": id, "file": path, "form": word}));
+        return printer.json_value(&json!({"id": id, "file": path, "format": word}));
     }
     printer.line(&crate::print::escape::line(&format!("wrote {}", path.display())))
 }
