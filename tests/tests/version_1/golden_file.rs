@@ -30,8 +30,9 @@ pub(crate) enum Step {
     Request { method: String, path: String, body: Option<String> },
     /// See [`Step::Request`].
     Header { name: String, value: String },
-    /// `answer STATUS BODY`: the client gets this answer.
-    Answer { status: u16, body: String },
+    /// `answer STATUS BODY`: the client gets exactly this answer. `fields STATUS BODY`: an answer that has these fields
+    /// among others, which version 1 does not read.
+    Answer { status: u16, body: String, has_others: bool },
     /// `close`: the client ends the connection; `closed CODE`: the gateway does.
     Close,
     /// See [`Step::Close`].
@@ -71,7 +72,10 @@ fn parse(line: &str) -> Step {
             let (name, value) = rest.split_once(": ").unwrap();
             Step::Header { name: owned(name), value: owned(value) }
         }
-        "answer" => Step::Answer { status: first.parse().unwrap(), body: owned(more.unwrap_or_default()) },
+        "answer" | "fields" => {
+            let body = owned(more.unwrap_or_default());
+            Step::Answer { status: first.parse().unwrap(), body, has_others: word == "fields" }
+        }
         "close" => Step::Close,
         "closed" => Step::Closed(rest.parse().unwrap()),
         _ => panic!("no such step: {line}"),
