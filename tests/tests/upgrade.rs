@@ -119,7 +119,8 @@ impl Upgrade {
     }
 
     async fn get(&self, path: &str) -> Value {
-        let (_, answer) = rest::send_request(self.gateway.address(), &self.gateway.token, "GET", path, None).await;
+        let (_, answer) =
+            rest::send_request(self.gateway.address(), &self.gateway.token, "GET", path, None).await;
         self.with_placeholders(answer)
     }
 
@@ -139,7 +140,9 @@ impl Upgrade {
                 None => self.get(&present_path(path)).await,
                 Some((path, token)) => {
                     let path = format!("{path}?limit=200");
-                    self.with_placeholders(rest::get_json(address, tokens[token].as_str().unwrap(), &path).await)
+                    self.with_placeholders(
+                        rest::get_json(address, tokens[token].as_str().unwrap(), &path).await,
+                    )
                 }
             };
             answers.insert(path.clone(), answer);
@@ -168,7 +171,8 @@ impl Upgrade {
         for test in self.expected["policy_test"].as_array().unwrap() {
             let body = json!({"principal": test["principal"], "tool": test["tool"]});
             let (address, token) = (self.gateway.address(), &self.gateway.token);
-            let (_, answer) = rest::send_request(address, token, "POST", "/api/policy/test", Some(body)).await;
+            let (_, answer) =
+                rest::send_request(address, token, "POST", "/api/policy/test", Some(body)).await;
             let expected = present_answer("/api/policy/test", &test["answer"]);
             differences("/api/policy/test", &expected, &answer, &mut found);
         }
@@ -234,12 +238,21 @@ impl Upgrade {
         }
         assert!(found.is_empty(), "{}", found.join("\n"));
 
-        let exported = self.folder.run(["calls", "export", "--format", "jsonl"]).await.expect_success().stdout;
+        let exported =
+            self.folder.run(["calls", "export", "--format", "jsonl"]).await.expect_success().stdout;
         for line in exported.lines() {
             let call: Value = serde_json::from_str(line).unwrap();
-            differences("calls export", &answers[&format!("/api/calls/{}", call["call_id"].as_str().unwrap())], &call, &mut found);
+            differences(
+                "calls export",
+                &answers[&format!("/api/calls/{}", call["call_id"].as_str().unwrap())],
+                &call,
+                &mut found,
+            );
         }
-        assert_eq!(exported.lines().count(), answers["/api/calls?limit=200"]["calls"].as_array().unwrap().len());
+        assert_eq!(
+            exported.lines().count(),
+            answers["/api/calls?limit=200"]["calls"].as_array().unwrap().len()
+        );
         assert!(found.is_empty(), "{}", found.join("\n"));
     }
 

@@ -59,7 +59,9 @@ impl Replay {
         for role in ["companion", "device"] {
             let body = json!({"label": role, "role": role});
             let made =
-                rest::send_request(gateway.address(), &gateway.token, "POST", "/api/tokens", Some(body)).await.1;
+                rest::send_request(gateway.address(), &gateway.token, "POST", "/api/tokens", Some(body))
+                    .await
+                    .1;
             placeholders.set(&format!("{role}_token"), made["token"].as_str().unwrap());
         }
         let pairing = json!({"role": "companion"});
@@ -76,7 +78,8 @@ impl Replay {
             let place = format!("{file}:{line}");
             let mut group = 1;
             if let Step::Receive { in_any_order: true, .. } = step {
-                let same = |(_, step): &&(usize, Step)| matches!(step, Step::Receive { in_any_order: true, .. });
+                let same =
+                    |(_, step): &&(usize, Step)| matches!(step, Step::Receive { in_any_order: true, .. });
                 group = steps[at..].iter().take_while(same).count();
                 self.receive_in_any_order(&place, &steps[at..at + group]).await;
             } else {
@@ -106,7 +109,8 @@ impl Replay {
                 }));
             }
             Step::Called(fields) => {
-                let (_, outcome) = with_timeout("the end of a call", self.call.take().unwrap()).await.unwrap();
+                let (_, outcome) =
+                    with_timeout("the end of a call", self.call.take().unwrap()).await.unwrap();
                 let fields: Value = serde_json::from_str(fields).unwrap();
                 for (name, value) in fields.as_object().unwrap() {
                     assert_eq!(&outcome[name], value, "{place}: {outcome}");
@@ -133,13 +137,20 @@ impl Replay {
                 } else {
                     self.placeholders.fits(body, &actual.1)
                 };
-                assert!(*status == actual.0 && fits, "{place}: expected\n{body}\ngot {}\n{}", actual.0, actual.1);
+                assert!(
+                    *status == actual.0 && fits,
+                    "{place}: expected\n{body}\ngot {}\n{}",
+                    actual.0,
+                    actual.1
+                );
             }
             Step::Close => self.socket.take().unwrap().close(None).await.unwrap(),
             Step::Closed(code) => {
                 let mut socket = self.socket.take().unwrap();
                 match with_timeout("the end of a connection", socket.next()).await {
-                    Some(Ok(Message::Close(Some(frame)))) => assert_eq!(u16::from(frame.code), *code, "{place}"),
+                    Some(Ok(Message::Close(Some(frame)))) => {
+                        assert_eq!(u16::from(frame.code), *code, "{place}")
+                    }
                     other => panic!("{place}: {other:?}"),
                 }
             }
@@ -189,7 +200,9 @@ impl Replay {
         while !expected.is_empty() {
             let actual = self.receive(place).await;
             let found = expected.iter().position(|frame| self.placeholders.fits(frame, &actual));
-            expected.remove(found.unwrap_or_else(|| panic!("{place}: expected one of\n{expected:#?}\ngot\n{actual}")));
+            expected.remove(
+                found.unwrap_or_else(|| panic!("{place}: expected one of\n{expected:#?}\ngot\n{actual}")),
+            );
         }
     }
 

@@ -183,12 +183,13 @@ pub(crate) fn present_answer(path: &str, former: &Value) -> Value {
     if kind == "/api/policy" {
         each_field(&mut answer, "rules[].origin", &mut |fields, name| {
             let place = fields.remove("place");
-            fields[name] = match place.as_ref().and_then(Value::as_str).and_then(|it| it.split_once(", line ")) {
-                Some((path, line)) => json!({
-                    "kind": "settings", "path": path, "line": line.parse::<u32>().unwrap(),
-                }),
-                None => json!({"kind": fields[name]}),
-            };
+            fields[name] =
+                match place.as_ref().and_then(Value::as_str).and_then(|it| it.split_once(", line ")) {
+                    Some((path, line)) => json!({
+                        "kind": "settings", "path": path, "line": line.parse::<u32>().unwrap(),
+                    }),
+                    None => json!({"kind": fields[name]}),
+                };
         });
     }
     answer

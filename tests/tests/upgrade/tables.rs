@@ -31,7 +31,9 @@ const COVERAGE: &[TableCoverage] = &[
         shown_rows: "SELECT count(*) FROM calls",
         shown: |answers| {
             elements(&answers["/api/calls?limit=200"], "calls")
-                .filter(|call| answers[&format!("/api/calls/{}", text(call, "call_id"))]["outcome"].is_object())
+                .filter(|call| {
+                    answers[&format!("/api/calls/{}", text(call, "call_id"))]["outcome"].is_object()
+                })
                 .count()
         },
     },
@@ -54,7 +56,9 @@ const COVERAGE: &[TableCoverage] = &[
     TableCoverage {
         table: "messages",
         shown_rows: "SELECT (SELECT count(*) FROM messages) + (SELECT count(*) FROM drafts)",
-        shown: |answers| each_session(answers, |id| format!("/api/sessions/{id}/messages?limit=100"), "messages"),
+        shown: |answers| {
+            each_session(answers, |id| format!("/api/sessions/{id}/messages?limit=100"), "messages")
+        },
     },
     TableCoverage {
         table: "model_requests",
@@ -88,7 +92,8 @@ const COVERAGE: &[TableCoverage] = &[
         shown_rows: "SELECT count(DISTINCT fingerprint) FROM spec_documents
             JOIN tool_specs ON fingerprint IN (approved, current) WHERE changed_ms IS NOT NULL",
         shown: |answers| {
-            let changes = changed_tools(answers).flat_map(|changes| [text(changes, "accepted"), text(changes, "current")]);
+            let changes = changed_tools(answers)
+                .flat_map(|changes| [text(changes, "accepted"), text(changes, "current")]);
             changes.collect::<std::collections::BTreeSet<_>>().len()
         },
     },
@@ -146,7 +151,11 @@ pub(crate) async fn check_every_table_is_shown(database: &Path, answers: &Answer
     .fetch_all(&mut database)
     .await
     .unwrap();
-    assert_eq!(tables, COVERAGE.iter().map(|it| it.table).collect::<Vec<_>>(), "every table needs its line here");
+    assert_eq!(
+        tables,
+        COVERAGE.iter().map(|it| it.table).collect::<Vec<_>>(),
+        "every table needs its line here"
+    );
     for TableCoverage { table, shown_rows, shown } in COVERAGE {
         let rows = number(&mut database, shown_rows).await;
         assert!(rows > 0, "{table} has no rows to show");

@@ -4,7 +4,11 @@ use serde_json::{Map, Value};
 
 /// Calls `found` with every object that has the field at `place`, and the field's name. A place consists of names with
 /// dots between them; `[]` after a name stands for every element, `[0]` for the first one, and `*` for every field.
-pub(crate) fn each_field(value: &mut Value, place: &str, found: &mut dyn FnMut(&mut Map<String, Value>, &str)) {
+pub(crate) fn each_field(
+    value: &mut Value,
+    place: &str,
+    found: &mut dyn FnMut(&mut Map<String, Value>, &str),
+) {
     let (first, rest) = place.split_once('.').map_or((place, None), |(first, rest)| (first, Some(rest)));
     let Some(rest) = rest else {
         if let Some(fields) = value.as_object_mut().filter(|fields| fields.contains_key(first)) {
@@ -18,7 +22,8 @@ pub(crate) fn each_field(value: &mut Value, place: &str, found: &mut dyn FnMut(&
         }
         return;
     }
-    let (name, element) = first.split_once('[').map_or((first, None), |(name, element)| (name, Some(element)));
+    let (name, element) =
+        first.split_once('[').map_or((first, None), |(name, element)| (name, Some(element)));
     let Some(value) = value.get_mut(name) else { return };
     match element {
         None => each_field(value, rest, found),

@@ -65,7 +65,10 @@ fn parse(line: &str) -> Step {
         "reached" => Step::Reached(owned(rest)),
         "open" => Step::Open(owned(rest)),
         "request" => {
-            let (path, body) = more.unwrap().split_once(' ').map_or((more.unwrap(), None), |(path, body)| (path, Some(body)));
+            let (path, body) = more
+                .unwrap()
+                .split_once(' ')
+                .map_or((more.unwrap(), None), |(path, body)| (path, Some(body)));
             Step::Request { method: owned(first), path: owned(path), body: body.map(owned) }
         }
         "header" => {

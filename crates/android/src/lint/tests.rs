@@ -27,7 +27,8 @@ fn lines(findings: &[LintFinding]) -> Vec<String> {
 
 #[track_caller]
 fn has(findings: &[LintFinding], level: LintLevel, place: &str, what: &str) {
-    let found = findings.iter().any(|it| it.level == level && it.location == place && it.message.contains(what));
+    let found =
+        findings.iter().any(|it| it.level == level && it.location == place && it.message.contains(what));
     assert!(found, "{level:?} {place}: {what}\n{:#?}", lines(findings));
 }
 
