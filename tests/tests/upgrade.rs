@@ -270,7 +270,15 @@ impl Upgrade {
     }
 }
 
+/// Removes what depends on the moment, and the specs of built-in tools, which come with the program.
 fn remove_volatile(path: &str, answer: &mut Value) {
+    for source in ["source", "tools[].source"] {
+        each_field(answer, source, &mut |fields, _| {
+            if path.starts_with("/api/tools") && fields["source"] == "builtin" {
+                fields.retain(|name, _| ["name", "id", "source", "status", "flags"].contains(&name.as_str()));
+            }
+        });
+    }
     for (_, field) in VOLATILE_FIELDS.iter().filter(|(prefix, _)| path.starts_with(prefix)) {
         each_field(answer, field, &mut |fields, name| {
             fields.remove(name);
