@@ -307,20 +307,20 @@ fn check_log(log: &str, folder: &Path) {
             }
         }
         let warning = format!(
-            "WARN {}: {former} is now called {present} hint=\"write {present}; the former name still works\"",
+            "WARN {}: {former} was renamed to {present} hint=\"use {present}; the former name still works\"",
             place("toolway.toml", found)
         );
         assert!(log.contains(&warning), "{warning:?} is not in\n{log}");
     }
     for (at, line, former, present) in RENAMED_HOOK_FIELDS {
         let warning = format!(
-            "WARN {}:{line}: hooks[{at}].{former} is now called hooks[{at}].{present} hint=\"write {present}; {former} still works\"",
+            "WARN {}:{line}: hooks[{at}].{former} was renamed to hooks[{at}].{present} hint=\"use {present}; {former} still works\"",
             folder.join("toolway.toml").display()
         );
         assert!(log.contains(&warning), "{warning:?} is not in\n{log}");
     }
     let value = format!(
-        "WARN {}: the value \"each\" of calls.durability is now called \"per_call\" hint=\"write \\\"per_call\\\"; \\\"each\\\" still works\"",
+        "WARN {}: the value \"each\" of calls.durability was renamed to \"per_call\" hint=\"use \\\"per_call\\\"; \\\"each\\\" still works\"",
         place("toolway.toml", line_of("toolway.toml", "durability"))
     );
     assert!(log.contains(&value), "{value:?} is not in\n{log}");
