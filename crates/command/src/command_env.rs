@@ -4,11 +4,12 @@ use std::collections::HashMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// What a program may get from this process, and where its definition lies.
+/// Environment variables and base folder for the programs of one definition file.
 #[derive(Debug, Clone, Default)]
 pub struct CommandEnv {
-    /// The environment from which `pass_env` takes variables through, and whose `PATH` finds programs.
+    /// Environment of this process. `pass_env` copies variables from it, and its `PATH` is used to find
+    /// programs.
     pub environment: HashMap<OsString, OsString>,
-    /// Where relative `cwd`s start: the folder of the file.
+    /// Folder of the definition file. A relative `cwd` starts here.
     pub base_dir: PathBuf,
 }

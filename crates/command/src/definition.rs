@@ -95,7 +95,7 @@ pub struct CommandDefinition {
 
 /// One element of `args`, or several elements that are included or omitted together.
 #[derive(Debug, Deserialize)]
-#[serde(untagged, expecting = "an element of args is text, or a list of texts")]
+#[serde(untagged, expecting = "an element of args must be a string or a list of strings")]
 pub(crate) enum ArgDefinition {
     One(String),
     Together(Vec<String>),

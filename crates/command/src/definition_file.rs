@@ -18,7 +18,7 @@ const RENAMED_FIELDS: &[(&str, &str)] = &[
     ("private", "allow_private_network"),
 ];
 
-/// Where something stands in a file.
+/// Position in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TextPosition {
     /// Line number, from 1.

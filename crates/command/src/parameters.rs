@@ -20,7 +20,7 @@ pub(crate) fn build_schema(given: Option<ParameterSchema>) -> Result<Value, Defi
     let schema = match given {
         None => json!({ "type": "object" }),
         Some(ParameterSchema::Text(text)) => serde_json::from_str(&text)
-            .map_err(|error| DefinitionProblem(format!("parameters are not JSON: {error}")))?,
+            .map_err(|error| DefinitionProblem(format!("parameters must be JSON: {error}")))?,
         Some(ParameterSchema::Table(table)) => serde_json::to_value(table)
             .map_err(|error| DefinitionProblem(format!("parameters cannot be converted to JSON: {error}")))?,
     };

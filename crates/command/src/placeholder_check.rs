@@ -6,7 +6,8 @@ use crate::definition::CommandInput;
 use crate::problem::DefinitionProblem;
 use crate::template::ArgvTemplate;
 
-/// Every hole has a parameter, and every parameter a hole: one that went nowhere would be ignored unseen.
+/// Checks that every placeholder has a parameter and every parameter has a placeholder. An argument without a
+/// placeholder would be ignored silently.
 pub(crate) fn check_placeholders(
     template: &ArgvTemplate,
     schema: &Value,
@@ -16,20 +17,25 @@ pub(crate) fn check_placeholders(
     let known = |name: &str| properties.is_some_and(|known| known.contains_key(name));
     if input == CommandInput::StdinJson {
         return match template.placeholders().next() {
-            Some(hole) => Err(DefinitionProblem(format!(
-                "args have {{{hole}}} in them, but with input = \"stdin-json\" the arguments go to standard input"
+            Some(name) => Err(DefinitionProblem(format!(
+                "args contains {{{name}}}, but with input = \"stdin-json\" the arguments go to standard input; remove it from args"
             ))),
             None => Ok(()),
         };
     }
-    if let Some(hole) = template.placeholders().find(|hole| !known(hole)) {
+    if let Some(name) = template.placeholders().find(|name| !known(name)) {
         return Err(DefinitionProblem(format!(
-            "args have {{{hole}}} in them, but parameters name no such property"
+            "args contains {{{name}}}, but parameters has no property {name}"
         )));
     }
     let unused = properties.into_iter().flatten().map(|(name, _)| name);
-    match unused.into_iter().find(|name| !template.placeholders().any(|hole| hole == name.as_str())) {
-        Some(name) => Err(DefinitionProblem(format!("the parameter {name} is in none of the args"))),
+    match unused
+        .into_iter()
+        .find(|name| !template.placeholders().any(|placeholder| placeholder == name.as_str()))
+    {
+        Some(name) => Err(DefinitionProblem(format!(
+            "args does not use the parameter {name}; add {{{name}}} to args, or remove it from parameters"
+        ))),
         None => Ok(()),
     }
 }

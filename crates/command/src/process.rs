@@ -72,8 +72,8 @@ pub struct ProcessOutput {
 impl ProgramLaunch {
     /// Finds a program and prepares its environment. Reads the disk, so it may block for some milliseconds.
     ///
-    /// `env` names the variables to pass through; `env_set` sets others. Otherwise the environment is empty.
-    /// `working_dir` is the folder to run in; by default the base folder of [`CommandEnv`].
+    /// `pass_env` lists the variables to pass through; `set_env` sets others. Otherwise the environment is
+    /// empty. `working_dir` is the folder to run in; by default the base folder of [`CommandEnv`].
     ///
     /// # Errors
     /// [`DefinitionProblem`] if the program or the folder does not exist.

@@ -1,5 +1,4 @@
-//! Tools that are commands, defined in a TOML file. The file's form, and how a command runs, is told by
-//! [`toolway_command`].
+//! Command tools, defined in a TOML file. [`toolway_command`] describes the format and how a command runs.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,10 +9,11 @@ use toolway_device::Tool;
 
 pub use toolway_command::{CommandEnv, DefinitionFileError as CommandFileError};
 
-/// Reads the text of a command file. Looks for each program, so it may block for some milliseconds.
+/// Creates the tools of a command file. Searches `PATH` for each program, so it may block for some
+/// milliseconds.
 ///
 /// # Errors
-/// [`CommandFileError`] says what does not fit and where.
+/// [`CommandFileError`] describes the invalid entry and its position.
 pub fn load(text: &str, env: &CommandEnv) -> Result<Vec<Tool>, CommandFileError> {
     let file = DefinitionFile::parse(text)?;
     if let Some(unknown) = file.unknown.into_iter().next() {
@@ -24,7 +24,8 @@ pub fn load(text: &str, env: &CommandEnv) -> Result<Vec<Tool>, CommandFileError>
         let place = entry.position();
         let tool = tool(entry, env)?;
         if tools.iter().any(|other| other.name() == tool.name()) {
-            let message = format!("tool {:?}: there is another of this name", tool.name());
+            let message =
+                format!("tool {:?}: this name is already used in the file; choose another", tool.name());
             return Err(CommandFileError::at(place, message));
         }
         tools.push(tool);
@@ -44,7 +45,8 @@ fn tool(entry: DefinitionEntry<'_>, env: &CommandEnv) -> Result<Tool, CommandFil
     let tool = Tool::new(spec, move |args, cx| {
         let command = Arc::clone(&command);
         async move {
-            // Any gateway cancels what is late, but for one that does not say how much time there is.
+            // Gateways cancel late calls. A gateway that sends no deadline does not, so the file's timeout
+            // applies.
             let own_limit = if cx.remaining().is_none() { command.timeout() } else { Duration::MAX };
             let unwanted = async {
                 let _ = timeout(own_limit, cx.cancelled()).await;

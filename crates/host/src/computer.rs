@@ -1,4 +1,4 @@
-//! What this computer is and how it does. All of it is read-only.
+//! Tools that report the hardware and state of this computer. All of them are read-only.
 
 mod battery;
 mod device_info;
@@ -9,7 +9,7 @@ mod sensors;
 
 use toolway_device::{Code, Tool, ToolError};
 
-/// The tools of this computer. Temperatures are among them only where it has any to tell.
+/// Creates the tools of this computer. `sensors` is included only if the computer has a temperature sensor.
 ///
 /// Looks for temperature sensors, so it may block for some milliseconds.
 #[must_use]
@@ -19,7 +19,7 @@ pub fn tools() -> Vec<Tool> {
     tools
 }
 
-/// Asks the operating system on a thread of its own: it may be slow to answer.
+/// Runs a system query on a blocking thread, because the operating system may be slow to answer.
 async fn query_system<T: Send + 'static>(
     question: impl FnOnce() -> Result<T, ToolError> + Send + 'static,
 ) -> Result<T, ToolError> {
@@ -29,12 +29,14 @@ async fn query_system<T: Send + 'static>(
     }
 }
 
-/// What the operating system does not tell.
+/// Creates the error for a value that the operating system does not report.
 fn unavailable_error(what: &str) -> impl FnOnce(sysinfo::Error) -> ToolError + '_ {
-    move |error| ToolError::new(Code::ToolFailed, format!("this computer does not tell {what}: {error}"))
+    move |error| {
+        ToolError::new(Code::ToolFailed, format!("the operating system does not report {what}: {error}"))
+    }
 }
 
-/// Rounds to two digits behind the point: more would be noise.
+/// Rounds to two decimals; more would be noise.
 fn rounded(value: f32) -> f64 {
     (f64::from(value) * 100.0).round() / 100.0
 }

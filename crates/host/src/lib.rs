@@ -1,8 +1,8 @@
-//! Tools that any computer can offer: what it is and how it does ([`computer`]), and programs that its owner
-//! makes callable in a file ([`commands`]).
+//! Tools that any computer can offer: its hardware and state ([`computer`]), and programs that the owner
+//! lists in a file ([`commands`]).
 //!
-//! The computer's own tools only read. Command tools run a fixed program with fixed arguments and named
-//! holes in them, never through a shell; what may be run is said in a file on this computer and nowhere else.
+//! The computer's own tools are read-only. A command tool runs a fixed program with a template for its
+//! arguments, never through a shell. Only a file on this computer can define command tools.
 
 pub mod commands;
 pub mod computer;

@@ -128,14 +128,14 @@ async fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The memory that the process has resident, as the system words it.
+/// Resident memory of the process, as the system reports it.
 fn resident() -> String {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
     line.unwrap_or("?").trim().to_owned()
 }
 
-/// Nanoseconds of processor time of each thread so far.
+/// Processor time of each thread so far, in nanoseconds.
 fn processor_times() -> BTreeMap<String, u64> {
     let mut times = BTreeMap::new();
     for task in fs::read_dir("/proc/self/task").into_iter().flatten().flatten() {

@@ -1,5 +1,5 @@
-//! Agents that were made over the network or on the command line. What an agent says is others' business: here it
-//! is a JSON text.
+//! Agents that were created over the network or on the command line. The store keeps an agent's definition as
+//! JSON text and does not interpret it.
 
 use serde::Serialize;
 use sqlx::sqlite::SqliteRow;
@@ -12,17 +12,17 @@ use crate::error::StoreError;
 /// An agent. Times are milliseconds since the Unix epoch.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct AgentRecord {
-    /// Its name, which no other has.
+    /// Unique name of the agent.
     pub name: String,
     /// Definition of the agent, as JSON.
     pub body: RawJson,
-    /// When it was first made.
+    /// Time of creation.
     pub created_ms: i64,
-    /// When it was last changed.
+    /// Time of the last change.
     pub updated_ms: i64,
 }
 
-/// The table of agents. Changes are on disk, whatever the durability of calls, when they answer.
+/// The table of agents. A change is on disk when its method returns, regardless of the durability of calls.
 #[derive(Debug, Clone, Copy)]
 pub struct AgentRepository<'s>(pub(crate) &'s Database);
 
@@ -30,7 +30,7 @@ const WRITING: &str = "writing of an agent";
 const READING: &str = "read of the agents";
 
 impl AgentRepository<'_> {
-    /// Every agent, by name.
+    /// Lists all agents by name.
     ///
     /// # Errors
     /// Fails if SQLite fails.
@@ -41,7 +41,7 @@ impl AgentRepository<'_> {
         rows.iter().map(read).collect()
     }
 
-    /// One agent; none where there is none of this name.
+    /// Finds an agent by name.
     ///
     /// # Errors
     /// Fails if SQLite fails.
@@ -55,7 +55,8 @@ impl AgentRepository<'_> {
         row.as_ref().map(read).transpose()
     }
 
-    /// Adds an agent, or changes what the one of this name says. Answers whether it is new.
+    /// Adds an agent, or replaces the definition of the agent with this name. Returns true if the agent is
+    /// new.
     ///
     /// # Errors
     /// Fails if SQLite fails.
@@ -66,7 +67,7 @@ impl AgentRepository<'_> {
         self.0
             .write_durably(move |conn| {
                 Box::pin(async move {
-                    // Nobody else writes, so nothing happens between these two.
+                    // Only this connection writes, so nothing happens between the two statements.
                     let change = sqlx::query(CHANGE).bind(body.clone()).bind(at_ms).bind(name.clone());
                     let changed = change.execute(&mut *conn).await.map_err(StoreError::database(WRITING))?;
                     if changed.rows_affected() > 0 {
@@ -80,7 +81,7 @@ impl AgentRepository<'_> {
             .await
     }
 
-    /// Removes an agent. Answers whether there was one.
+    /// Removes an agent. Returns true if it existed.
     ///
     /// # Errors
     /// Fails if SQLite fails.

@@ -1,4 +1,4 @@
-//! Copies of the whole database, made while it is in use.
+//! Backups of the whole database while it is in use.
 
 use std::path::Path;
 
@@ -7,11 +7,11 @@ use crate::error::StoreError;
 use crate::store::Store;
 
 impl Store {
-    /// Writes a copy of everything into a new file (0600), as of one moment after this was called, while
-    /// calls go on. The file appears under its name when it is whole and on disk.
+    /// Writes a copy of the whole database into a new file (mode 0600), as of one moment after this call.
+    /// Tool calls continue meanwhile. The file appears under its name only when it is complete and on disk.
     ///
     /// # Errors
-    /// [`StoreError::Exists`] where there is something under that name; what the file system or SQLite says.
+    /// [`StoreError::Exists`] if the file exists; otherwise the error of the file system or of SQLite.
     pub async fn backup(&self, to: &Path) -> Result<(), StoreError> {
         let _alone = self.database().maintenance_lock.lock().await;
         if to.exists() {

@@ -1,5 +1,5 @@
-//! Removes calls and gives empty pages back to the file system, in small steps so that the writer is never held up for
-//! long.
+//! Removes calls and returns empty pages to the file system, in small steps so that the writer is never
+//! blocked for long.
 
 use serde::Serialize;
 use sqlx::{AssertSqlSafe, Row};
@@ -7,13 +7,13 @@ use sqlx::{AssertSqlSafe, Row};
 use crate::database::Database;
 use crate::error::StoreError;
 
-/// Most calls of one step.
+/// Maximum number of calls per step.
 const STEP_ROWS: i64 = 500;
-/// Most bytes of one step.
+/// Maximum number of bytes per step.
 pub(crate) const STEP_BYTES: i64 = 4 << 20;
-/// Pages given back in one step.
+/// Pages returned per step.
 const STEP_PAGES: i64 = 128;
-/// Empty pages below which nothing is given back; new records will use them.
+/// Number of empty pages that are kept, because new records will use them.
 pub(crate) const PAGES_KEPT: i64 = 256;
 /// Size of the record of a model request in bytes, with its index entries.
 const REQUEST_BYTES: i64 = 384;
@@ -23,11 +23,11 @@ const REQUEST_BYTES: i64 = 384;
 pub struct RemovedCalls {
     /// Number of calls.
     pub calls: u64,
-    /// By how many bytes the database's file shrank, or will when its log is next moved into it.
+    /// Bytes by which the database file shrank, or will shrink at the next checkpoint of its log.
     pub freed_bytes: u64,
 }
 
-/// Throws away calls that started before a time.
+/// Removes calls that started before a time.
 pub(crate) async fn remove_older(database: &Database, before_ms: i64) -> Result<RemovedCalls, StoreError> {
     let mut removed = RemovedCalls::default();
     loop {
@@ -39,7 +39,7 @@ pub(crate) async fn remove_older(database: &Database, before_ms: i64) -> Result<
     }
 }
 
-/// Throws away some of the oldest calls that started before a time. Answers how many.
+/// Removes some of the oldest calls that started before a time. Returns their number.
 pub(crate) async fn remove_step(database: &Database, before_ms: i64) -> Result<u64, StoreError> {
     const OLDEST: &str = "SELECT seq, coalesce(octet_length(arguments), 0) + coalesce(octet_length(effective_arguments), 0) \
          + coalesce(octet_length(outcome), 0) FROM calls WHERE started_ms < ? AND status <> 0 ORDER BY started_ms, seq LIMIT ?";
@@ -61,7 +61,7 @@ pub(crate) async fn remove_step(database: &Database, before_ms: i64) -> Result<u
     if seqs.is_empty() { Ok(0) } else { remove_by_seq(database, &seqs).await }
 }
 
-/// Throws away calls by their places, but for those that still run. Answers how many.
+/// Removes the calls with these sequence numbers, except running ones. Returns the number of removed calls.
 pub(crate) async fn remove_by_seq(database: &Database, seqs: &[i64]) -> Result<u64, StoreError> {
     const DELETE: &str = "DELETE FROM calls WHERE seq IN (SELECT value FROM json_each(?)) AND status <> 0";
     let seqs = serde_json::Value::from(seqs).to_string();
@@ -91,7 +91,7 @@ pub(crate) async fn conversation_bytes(database: &Database) -> Result<i64, Store
     Ok(bytes)
 }
 
-/// Gives empty pages back to the file system, but for a reserve. Answers how many bytes.
+/// Returns empty pages to the file system, except for a reserve. Returns the number of bytes.
 pub(crate) async fn release_pages(database: &Database) -> Result<u64, StoreError> {
     let before = DatabasePages::read(database).await?;
     let mut now = before;
@@ -107,7 +107,7 @@ pub(crate) async fn release_pages(database: &Database) -> Result<u64, StoreError
             .await?;
         let next = DatabasePages::read(database).await?;
         if next.all >= now.all {
-            // Made without the ability to shrink.
+            // The database was created without `auto_vacuum`, so it cannot shrink.
             break;
         }
         now = next;

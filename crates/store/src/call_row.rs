@@ -1,4 +1,4 @@
-//! A recorded call, as it is read back.
+//! A call as it is read from the database.
 
 use serde::{Deserialize, Serialize, Serializer};
 use sqlx::Row;
@@ -9,9 +9,9 @@ use toolway_types::{CallId, Code, ErrorKind, PrincipalId, RawJson, Role, ToolId}
 
 use crate::error::StoreError;
 
-/// Every role. Its index is the number in the database, so new ones go to the end.
+/// All roles. The index is the number in the database, so new roles go to the end.
 pub(crate) const ROLES: &[Role] = &[Role::Owner, Role::Client, Role::Device, Role::Companion];
-/// Every entry point. Its index is the number in the database, so new ones go to the end.
+/// All entry points. The index is the number in the database, so new ones go to the end.
 pub(crate) const ENTRY_POINTS: &[EntryPoint] =
     &[EntryPoint::Rest, EntryPoint::WebSocket, EntryPoint::Agent, EntryPoint::Mcp, EntryPoint::Local];
 
@@ -24,16 +24,16 @@ pub(crate) const COLUMNS: &str = "seq, id, started_ms, status, code, name, sourc
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CallStatus {
-    /// It runs, or ran when the gateway stopped.
+    /// The call is running, or was when the gateway stopped.
     Open,
-    /// It succeeded.
+    /// The call succeeded.
     Success,
-    /// It failed.
+    /// The call failed.
     Error,
 }
 
 impl CallStatus {
-    /// The number that stands in the database.
+    /// The number that represents the status in the database.
     pub(crate) fn number(self) -> i64 {
         match self {
             Self::Open => 0,
@@ -46,64 +46,64 @@ impl CallStatus {
 /// A recorded call. Durations are in microseconds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CallRow {
-    /// The call's id.
+    /// Id of the call.
     pub call_id: CallId,
-    /// The name as the caller gave it.
+    /// Name of the tool as given by the caller.
     pub name: String,
-    /// The tool it named, where there was one that the caller may use.
+    /// The called tool, if the name matched a tool that the caller may use.
     pub tool: Option<ToolId>,
     /// Principal that made the call.
     pub principal: PrincipalId,
-    /// With which role.
+    /// Role of the principal.
     pub role: Role,
-    /// Through which door.
+    /// Entry point of the call, `via` in REST and exports.
     #[serde(serialize_with = "serialize_entry_point")]
-    pub door: EntryPoint,
-    /// The agent whose turn it belonged to.
+    pub via: EntryPoint,
+    /// Agent whose turn made the call.
     pub agent: Option<String>,
-    /// The conversation it belonged to.
+    /// Conversation of the call.
     pub session: Option<String>,
-    /// The model's answer within that conversation that asked for it.
+    /// Turn of the conversation that made the call.
     pub turn: Option<String>,
     /// Approver of the call: a principal, or `grant:` with a grant's id.
     pub approved_by: Option<String>,
-    /// The hooks that changed or cancelled something, in the order in which they did.
+    /// Hooks that changed or cancelled the call, in order.
     pub hooks: Vec<String>,
-    /// The policy rule that refused it.
+    /// Policy rule that refused the call.
     pub rule: Option<String>,
-    /// The arguments, secrets replaced; cut where they are longer than the record may be.
+    /// Arguments with secrets masked; truncated if they are longer than a record may be.
     pub arguments: Option<RawJson>,
-    /// The arguments it ran with where hooks changed them, likewise.
+    /// Arguments as changed by hooks, masked and truncated in the same way.
     pub ran_with: Option<RawJson>,
     /// State of the call.
     pub status: CallStatus,
-    /// The fine reason, where it failed.
+    /// Specific reason of a failure.
     pub code: Option<Code>,
-    /// The envelope, where it ended; cut where it is longer than the record may be
+    /// Result envelope of a finished call; truncated if it is longer than a record may be
     /// (`{"status","error_type"?,"code"?,"truncated":true,"kept_bytes","total_bytes","preview"}`).
     pub outcome: Option<RawJson>,
-    /// Wall clock, milliseconds since the Unix epoch.
+    /// Start of the call, in milliseconds since the Unix epoch.
     pub started_ms: i64,
-    /// From its acceptance to its outcome; 0 where that is not known.
+    /// Time from acceptance to outcome; 0 if unknown.
     pub total_us: u64,
-    /// Of that, waiting for a person.
+    /// Time spent waiting for a person, part of the total.
     pub waiting_us: u64,
-    /// Of that, waiting for its turn.
+    /// Time spent in the queue of a sequential source, part of the total.
     pub queued_us: u64,
-    /// Of that, the tool running.
+    /// Time that the tool ran, part of the total.
     pub running_us: u64,
     /// Number of times that the request was sent to the tool.
     pub attempts: u32,
 }
 
 impl CallRow {
-    /// The coarse reason, where it failed.
+    /// Kind of the failure.
     #[must_use]
     pub fn error_type(&self) -> Option<ErrorKind> {
         self.code.map(Code::kind)
     }
 
-    /// Reads a row of [`COLUMNS`], and its place among all rows.
+    /// Reads a row of [`COLUMNS`] and its sequence number.
     pub(crate) fn read(row: &SqliteRow) -> Result<(i64, Self), StoreError> {
         let columns = RowColumns(row);
         let tool = match (columns.text(6)?, columns.text(7)?) {
@@ -128,7 +128,7 @@ impl CallRow {
                 tool,
                 principal: PrincipalId(columns.required(8)?.into()),
                 role: from_index("role", ROLES, columns.number(9)?)?,
-                door: from_index("entry point", ENTRY_POINTS, columns.number(10)?)?,
+                via: from_index("entry point", ENTRY_POINTS, columns.number(10)?)?,
                 agent: columns.text(11)?,
                 session: columns.text(12)?,
                 turn: columns.text(13)?,
@@ -147,14 +147,14 @@ impl CallRow {
         ))
     }
 
-    /// Bytes of its long texts.
+    /// Total size of the long texts, in bytes.
     pub(crate) fn weight(&self) -> usize {
         let length = |json: &Option<RawJson>| json.as_ref().map_or(0, |json| json.get().len());
         length(&self.arguments) + length(&self.ran_with) + length(&self.outcome)
     }
 }
 
-/// The notes of a call that are read only together with it, as the JSON text that stands in one column.
+/// Notes of a call that are only read together with it. They share one column as JSON text.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct StoredNotes {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -164,7 +164,7 @@ pub(crate) struct StoredNotes {
 }
 
 impl StoredNotes {
-    /// The text; none where there is nothing to note.
+    /// JSON text of the notes; `None` if there are none.
     pub(crate) fn text_of(notes: &CallNotes) -> Option<String> {
         if notes.hooks.is_empty() && notes.rule.is_none() {
             return None;
@@ -181,7 +181,7 @@ impl StoredNotes {
     }
 }
 
-/// Reads columns by their place.
+/// Reads columns by index.
 pub(crate) struct RowColumns<'r>(pub(crate) &'r SqliteRow);
 
 impl RowColumns<'_> {
@@ -197,7 +197,7 @@ impl RowColumns<'_> {
         self.0.try_get(at).map_err(StoreError::database("read"))
     }
 
-    /// A number that is never below 0.
+    /// Reads a number that is never negative.
     pub(crate) fn count(&self, at: usize) -> Result<u64, StoreError> {
         Ok(u64::try_from(self.number(at)?).unwrap_or(0))
     }
@@ -226,12 +226,12 @@ impl RowColumns<'_> {
     }
 }
 
-/// A text as the type it stands for.
+/// Parses a stored text.
 pub(crate) fn parse_text<T: std::str::FromStr>(what: &'static str, text: &str) -> Result<T, StoreError> {
     text.parse().map_err(|_| StoreError::BadValue { what, text: text.to_owned() })
 }
 
-/// A call's id from its stored bytes.
+/// Creates a call id from its stored bytes.
 pub(crate) fn call_id(bytes: &[u8]) -> Result<CallId, StoreError> {
     let bytes: [u8; 16] = bytes
         .try_into()
@@ -246,7 +246,7 @@ fn status(number: i64) -> Result<CallStatus, StoreError> {
         .ok_or_else(|| StoreError::BadValue { what: "status", text: number.to_string() })
 }
 
-/// The number that stands in the database for one of a few words.
+/// The number that represents a value in the database.
 pub(crate) fn index_of<T: PartialEq>(all: &[T], one: T) -> i64 {
     all.iter().position(|known| *known == one).and_then(|at| i64::try_from(at).ok()).unwrap_or(-1)
 }
@@ -256,6 +256,6 @@ pub(crate) fn from_index<T: Copy>(what: &'static str, all: &[T], number: i64) ->
     known.copied().ok_or_else(|| StoreError::BadValue { what, text: number.to_string() })
 }
 
-fn serialize_entry_point<S: Serializer>(door: &EntryPoint, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(door.as_str())
+fn serialize_entry_point<S: Serializer>(via: &EntryPoint, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(via.as_str())
 }

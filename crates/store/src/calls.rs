@@ -1,4 +1,4 @@
-//! The call log: pages, single calls, exports, and throwing away.
+//! The call log: pages, single calls, exports and removal.
 
 mod export;
 mod filter;
@@ -23,17 +23,17 @@ pub use filter::{CallCursor, CallFilter, StatusFilter, TextFilter, ToolFilter, U
 pub use page::CallOrder;
 pub use removal::CallRemoval;
 
-/// Most calls of one page.
+/// Maximum number of calls per page.
 const MAX_PAGE: usize = 1000;
-/// Most bytes of arguments and outcomes on one page, past which it ends early.
+/// Size of arguments and outcomes at which a page ends early, in bytes.
 const MAX_PAGE_BYTES: usize = 8 << 20;
 /// Time limit of a text search for one page.
 const SEARCH_TIME: Duration = Duration::from_millis(250);
 
-/// Some of the recorded calls, in order.
+/// A page of recorded calls, in order.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct CallPage {
-    /// The calls.
+    /// Calls of the page.
     pub calls: Vec<CallRow>,
     /// Cursor of the next page. None if this is the last page.
     pub next: Option<CallCursor>,
@@ -44,11 +44,11 @@ pub struct CallPage {
 pub struct CallRepository<'s>(pub(crate) &'s Arc<Database>);
 
 impl CallRepository<'_> {
-    /// A page of the calls that a filter lets through, newest first by the time they started. At most `limit`
-    /// of them (1 to 1,000), and at most about 8 MiB; what comes after is on the next page.
+    /// Lists the calls that match a filter, newest first by start time: at most `limit` calls (1 to 1,000)
+    /// and about 8 MiB per page.
     ///
-    /// A text search also ends the page after a quarter of a second. The page may then be empty
-    /// though there is a next one.
+    /// A text search also ends the page after a quarter of a second. The page may then be empty although
+    /// there is a next one.
     ///
     /// # Errors
     /// Fails if SQLite fails.
@@ -64,7 +64,7 @@ impl CallRepository<'_> {
         reading.page(cursor.copied(), room).await
     }
 
-    /// One call; none where it is not recorded. One that has just ended is found.
+    /// Finds a call by id. A call that has just ended is found too.
     ///
     /// # Errors
     /// Fails if SQLite fails.
@@ -73,7 +73,7 @@ impl CallRepository<'_> {
         if found.as_ref().is_some_and(|call| call.status != CallStatus::Open) {
             return Ok(found);
         }
-        // Its record may still be on its way.
+        // The record may still be in the queue.
         self.0.flush_before_read().await;
         self.find(id).await
     }
@@ -89,7 +89,7 @@ impl CallRepository<'_> {
     }
 }
 
-/// The place of the call that was first written last.
+/// Sequence number of the newest row.
 async fn newest_seq(database: &Database) -> Result<i64, StoreError> {
     let (newest,): (i64,) = sqlx::query_as("SELECT coalesce(max(seq), 0) FROM calls")
         .fetch_one(database.readers())

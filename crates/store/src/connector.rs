@@ -8,14 +8,14 @@ use sqlx::{ConnectOptions, SqliteConnection, SqlitePool};
 
 use crate::options::{Durability, StoreOptions};
 
-/// Pages in the write-ahead log at which SQLite itself moves them to the database while it commits. A
-/// backstop: normally that is done beside the writer, long before.
+/// Pages in the write-ahead log at which SQLite itself checkpoints during a commit. A backstop: normally a
+/// helper connection does it earlier, in parallel with the writer.
 const CHECKPOINT_BACKSTOP: &str = "16384";
-/// Bytes of the write-ahead log's file that are kept after it was emptied.
+/// Size to which the write-ahead log's file is truncated after a checkpoint, in bytes.
 const LOG_KEPT: &str = "8388608";
-/// Statements that the writer keeps prepared; it has thirty of its own.
+/// Number of statements that the writer caches; it uses thirty of its own.
 const WRITER_STATEMENTS: usize = 40;
-/// Most readers at a time.
+/// Maximum number of readers.
 const READERS: u32 = 3;
 
 /// Opens connections to one database.
@@ -35,7 +35,7 @@ impl DatabaseConnector {
         &self.path
     }
 
-    /// Any connection; it sees the file as it is and changes nothing about it.
+    /// Options of any connection. Opening it changes nothing in the file.
     fn base_options(&self, thread: &'static str) -> SqliteConnectOptions {
         SqliteConnectOptions::new()
             .filename(&self.path)
@@ -46,7 +46,7 @@ impl DatabaseConnector {
             .disable_statement_logging()
     }
 
-    /// The one connection that writes.
+    /// Opens the only connection that writes.
     pub(crate) async fn writer(&self) -> Result<SqliteConnection, sqlx::Error> {
         let synchronous = match self.durability {
             Durability::Batch => "NORMAL",
@@ -63,7 +63,7 @@ impl DatabaseConnector {
             .await
     }
 
-    /// One more connection, for work that takes long: backups, checkpoints, checks.
+    /// Opens another connection for long work: backups, checkpoints, checks.
     pub(crate) async fn helper(&self) -> Result<SqliteConnection, sqlx::Error> {
         self.base_options("toolway-helper")
             .pragma("synchronous", "NORMAL")
@@ -72,7 +72,8 @@ impl DatabaseConnector {
             .await
     }
 
-    /// The connections that read: none until one is needed, gone again after a minute.
+    /// Pool of connections that read. It is empty until first used, and idle connections close after a
+    /// minute.
     pub(crate) fn readers(&self) -> SqlitePool {
         SqlitePoolOptions::new()
             .max_connections(READERS)

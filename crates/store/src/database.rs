@@ -31,18 +31,18 @@ pub(crate) struct Database {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) options: StoreOptions,
     pub(crate) migrations: &'static [Migration],
-    /// Held by backups and restores, of which one goes on at a time.
+    /// Lock of backups and restores, so that only one runs at a time.
     pub(crate) maintenance_lock: tokio::sync::Mutex<()>,
-    /// Held by statements that look through calls, of which one runs at a time.
+    /// Lock of statements that scan calls, so that only one runs at a time.
     pub(crate) search_lock: tokio::sync::Mutex<()>,
-    /// Bytes of documents of specs that were written since those that no tool has were last thrown away.
+    /// Bytes of spec documents written since unused documents were last removed.
     pub(crate) unswept_bytes: AtomicUsize,
-    /// Calls and turns that were found running when the database was opened.
+    /// Calls and turns that were running when the database was opened.
     pub(crate) interrupted: InterruptedWork,
     pub(crate) writer_ended: Mutex<Option<oneshot::Receiver<()>>>,
 }
 
-/// Calls and turns that were still open when the database was opened. They are closed then.
+/// Calls and turns that were open when the database was opened, and were closed then.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct InterruptedWork {
     pub(crate) calls: u64,
@@ -54,7 +54,7 @@ impl Database {
         &self.readers
     }
 
-    /// Runs something on the connection that writes; its commits are on disk when it answers.
+    /// Runs a job on the connection that writes. Its commits are on disk when this returns.
     pub(crate) async fn write_durably<T, F>(&self, job: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
@@ -63,7 +63,8 @@ impl Database {
         submit::run(&self.queue, true, job).await
     }
 
-    /// Runs something on the connection that writes; its commits survive the program, not the computer.
+    /// Runs a job on the connection that writes. Its commits survive a crash of the program, but not of the
+    /// computer.
     pub(crate) async fn write<T, F>(&self, job: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
@@ -72,7 +73,7 @@ impl Database {
         submit::run(&self.queue, false, job).await
     }
 
-    /// Runs one statement, durably. Answers whether it changed anything.
+    /// Runs one statement durably. Returns true if it changed a row.
     pub(crate) async fn change(
         &self,
         doing: &'static str,
@@ -87,8 +88,8 @@ impl Database {
         .await
     }
 
-    /// Reads one statement's rows, of which there are few. As long as nobody has needed a reader, the connection
-    /// that writes reads them: opening another takes longer than all that a start reads.
+    /// Reads the few rows of one statement. The connection that writes is used until a reader exists, because
+    /// opening another connection takes longer than everything that a start reads.
     pub(crate) async fn rows(
         &self,
         doing: &'static str,
@@ -103,11 +104,11 @@ impl Database {
         .await
     }
 
-    /// Before something is read: what was recorded so far should be in it. Not where the database can't be
-    /// written to, which would only hold up the reader.
+    /// Writes all queued records, so that a following read sees them. Does nothing while the database cannot
+    /// be written to, because that would only delay the reader.
     pub(crate) async fn flush_before_read(&self) {
         if !self.queue.is_degraded() {
-            // What fails here is in the store's health.
+            // A failure is visible in the store's health.
             let _ = submit::flush(&self.queue).await;
         }
     }

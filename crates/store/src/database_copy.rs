@@ -10,10 +10,10 @@ use crate::connector::DatabaseConnector;
 use crate::error::StoreError;
 use crate::files::{self, BACKUPS, ScratchFile};
 
-/// Copies from before an upgrade that are kept.
+/// Number of pre-upgrade copies to keep.
 const COPIES_KEPT: usize = 3;
 
-/// Keeps a copy of a database that is about to be brought up to date, and only the newest few of such copies.
+/// Copies a database before its upgrade, and removes all but the newest few of such copies.
 pub(crate) async fn backup_before_upgrade(
     dir: &Path,
     connector: &DatabaseConnector,
@@ -29,7 +29,7 @@ pub(crate) async fn backup_before_upgrade(
     Ok(copy)
 }
 
-/// Copies the database into a new file, which appears under its name when it is whole.
+/// Copies the database into a new file, which appears under its name only when it is complete.
 pub(crate) async fn copy_into(connector: &DatabaseConnector, to: &Path) -> Result<(), StoreError> {
     let failed = || StoreError::database("copy");
     let part = ScratchFile::new(files::with_suffix(to, ".part"))?;
@@ -62,15 +62,15 @@ fn remove_oldest_backups(folder: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// A path as SQLite takes it.
+/// A path in the form that SQLite requires.
 pub(crate) fn path_text(path: &Path) -> Result<String, StoreError> {
     path.to_str().map(str::to_owned).ok_or_else(|| {
-        let error = std::io::Error::new(std::io::ErrorKind::InvalidInput, "the name is not UTF-8");
+        let error = std::io::Error::new(std::io::ErrorKind::InvalidInput, "the file name must be UTF-8");
         StoreError::io("use", path)(error)
     })
 }
 
-/// Runs what blocks on a thread for such work.
+/// Runs blocking work on a blocking thread.
 pub(crate) async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
 ) -> Result<T, StoreError> {

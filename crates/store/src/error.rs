@@ -5,20 +5,20 @@ use std::path::{Path, PathBuf};
 
 use crate::size_limits::{MAX_MESSAGE_BYTES, MAX_SESSION_BYTES};
 
-/// Why the store could not do what was asked.
+/// An error of the store.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The file system refused.
+    /// A file operation failed.
     #[error("cannot {doing} {path}: {source}")]
     Io {
         /// The attempted action, such as `create`.
         doing: &'static str,
-        /// On what.
+        /// Path of the file or folder.
         path: PathBuf,
         /// Error of the operating system.
         source: io::Error,
     },
-    /// SQLite refused.
+    /// A SQLite operation failed.
     #[error("the database {doing} failed: {source}")]
     Database {
         /// The attempted action, such as `read of the calls`.
@@ -32,99 +32,99 @@ pub enum StoreError {
         path.display()
     )]
     NotADatabase {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
     },
-    /// The file is another program's database.
+    /// The file is the database of another program.
     #[error(
         "{} is a database, but not one of Toolway's; the file was not changed. Use another data folder, or move the file away",
         path.display()
     )]
     ForeignDatabase {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
     },
-    /// A newer Toolway made it.
+    /// The database was written by a newer Toolway.
     #[error(
         "{} was written by a newer Toolway: its version is {found}, and this program supports versions up to {known}. \
          Use the newer program again, or put a copy from before the upgrade (folder `backups` beside it) in its place",
         path.display()
     )]
     TooNew {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Its version.
+        /// Schema version of the database.
         found: i64,
-        /// The newest version this program knows.
+        /// Newest schema version supported by this program.
         known: i64,
     },
-    /// The file's contents contradict themselves.
+    /// The database is damaged.
     #[error("{} is damaged ({finding}); nothing was changed", path.display())]
     Damaged {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The first thing that SQLite's check found.
+        /// First finding of SQLite's check.
         finding: String,
     },
-    /// There is something where a new file was to be written.
+    /// The file to be written exists.
     #[error("{} already exists; choose another file name", path.display())]
     Exists {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
     },
-    /// A slug belongs to another identity, or to a source that was removed; or its identity has another slug.
+    /// The slug belongs to another identity or to a removed source, or the identity has another slug.
     #[error("the source name {slug} belongs to another source")]
     SlugTaken {
         /// The slug.
         slug: String,
     },
-    /// The token exists already.
+    /// The token already exists.
     #[error("a token {id} already exists")]
     TokenExists {
-        /// Its id.
+        /// Id of the token.
         id: String,
     },
-    /// The grant exists already.
+    /// The grant already exists.
     #[error("a grant {id} already exists")]
     GrantExists {
-        /// Its id.
+        /// Id of the grant.
         id: String,
     },
-    /// There is no such thing.
+    /// The item does not exist.
     #[error("there is no {what} {id}")]
     Missing {
         /// Kind of the missing item, such as `running turn`.
         what: &'static str,
-        /// Its id.
+        /// Id of the item.
         id: String,
     },
-    /// A conversation belongs to another principal.
+    /// The conversation belongs to another principal.
     #[error("the conversation {id} belongs to another principal")]
     SessionTaken {
-        /// Its id.
+        /// Id of the conversation.
         id: String,
     },
-    /// A message is larger than one may be.
+    /// The message is too large.
     #[error(
         "a message of {bytes} bytes is too large; the maximum is {MAX_MESSAGE_BYTES} bytes. \
          Send pictures smaller, or in several messages"
     )]
     MessageTooLarge {
-        /// Size of the message in bytes.
+        /// Size of the message, in bytes.
         bytes: usize,
     },
-    /// A conversation is as large as one may be.
+    /// The conversation is full.
     #[error(
         "the conversation {id} is full: its messages have {MAX_SESSION_BYTES} bytes, the maximum. Start a new one"
     )]
     SessionFull {
-        /// Its id.
+        /// Id of the conversation.
         id: String,
     },
-    /// The cursor is not one that a page gave.
+    /// The cursor is invalid.
     #[error("the cursor is invalid; start again without a cursor")]
     BadCursor,
-    /// A stored value has no meaning here.
+    /// A stored value is invalid.
     #[error("a stored {what} cannot be read: {text:?}")]
     BadValue {
         /// Kind of the value.
@@ -132,12 +132,12 @@ pub enum StoreError {
         /// The stored text.
         text: String,
     },
-    /// Records wait to be written because the database can't be written to.
+    /// Records could not be written yet, because the database cannot be written to.
     #[error("{waiting} records could not be written yet: {why}")]
     Unwritten {
         /// Number of records.
         waiting: usize,
-        /// The last error.
+        /// Text of the last error.
         why: String,
     },
     /// The store was closed.
@@ -156,7 +156,7 @@ impl StoreError {
     }
 }
 
-/// SQLite's primary result codes that pass by themselves or once there is room again.
+/// SQLite's primary result codes of temporary errors.
 const TRANSIENT_CODES: &[i32] = &[
     5,  // busy
     6,  // locked
@@ -167,27 +167,27 @@ const TRANSIENT_CODES: &[i32] = &[
     14, // cannot open
 ];
 
-/// SQLite's primary result code, where the error has one.
+/// SQLite's primary result code, if the error has one.
 pub(crate) fn sqlite_code(error: &sqlx::Error) -> Option<i32> {
     let code = error.as_database_error()?.code()?;
     code.parse::<i32>().ok().map(|extended| extended & 0xff)
 }
 
-/// Reports whether the same write may succeed later. An error that is not SQLite's own (its thread is gone, the
-/// file can't be opened) counts as passing: the connection is made anew.
+/// True if the same write may succeed later. An error that is not from SQLite (its thread is gone, the file
+/// cannot be opened) also counts as temporary, because the connection is opened again.
 pub(crate) fn is_transient(error: &sqlx::Error) -> bool {
     sqlite_code(error).is_none_or(|code| TRANSIENT_CODES.contains(&code))
 }
 
-/// Reports whether the connection may be broken. A busy or full database does not count.
+/// True if the connection may be broken. A busy or full database does not count.
 pub(crate) fn is_connection_error(error: &sqlx::Error) -> bool {
     sqlite_code(error).is_none_or(|code| !matches!(code, 5 | 6 | 13))
 }
 
-/// The error of a connection that could not be opened.
+/// Maps the error of a connection that could not be opened.
 pub(crate) fn open_error(path: &Path, error: sqlx::Error) -> StoreError {
     match sqlite_code(&error) {
-        // "File is not a database", which the first bytes did not tell.
+        // SQLITE_NOTADB: the header looked valid, but the rest is not.
         Some(26) => StoreError::NotADatabase { path: path.to_owned() },
         _ => StoreError::Database { doing: "opening", source: error },
     }

@@ -1,4 +1,5 @@
-//! The folder and the files in it: who may read them, and whether a file is ours before SQLite touches it.
+//! Creates the data folder and its files with private permissions, and checks that a file is a database of
+//! Toolway before SQLite opens it.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read};
@@ -17,17 +18,17 @@ const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 /// Kind of a database file.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum DatabaseFile {
-    /// Nothing, or an empty file.
+    /// The file does not exist or is empty.
     Empty,
-    /// One of our databases, with the version that its header names. What is still in the write-ahead log
-    /// may be newer.
+    /// A database of Toolway, with the schema version from its header. The write-ahead log may contain a
+    /// newer version.
     Ours {
         /// Schema version.
         version: i64,
     },
 }
 
-/// Looks at the first bytes of a file, without SQLite, which might change something beside it.
+/// Inspects the first bytes of a file without SQLite, which might change files beside it.
 ///
 /// # Errors
 /// Fails if the file can't be read, is not a database, or belongs to another program.
@@ -55,7 +56,7 @@ pub(crate) fn inspect_file(path: &Path) -> Result<DatabaseFile, StoreError> {
     }
 }
 
-/// Makes a folder that only its owner can enter; one that exists is left as it is.
+/// Creates a folder that only its owner can enter. An existing folder is not changed.
 pub(crate) fn private_folder(path: &Path) -> Result<(), StoreError> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
@@ -64,7 +65,7 @@ pub(crate) fn private_folder(path: &Path) -> Result<(), StoreError> {
     builder.create(path).map_err(StoreError::io("create", path))
 }
 
-/// Makes an empty file that only its owner can read, or makes an existing one so. SQLite gives the files
+/// Creates an empty file that only its owner can read, or restricts an existing one. SQLite gives the files
 /// beside a database (`-wal`, `-shm`) the database's own mode.
 pub(crate) fn private_file(path: &Path) -> Result<(), StoreError> {
     let mut options = OpenOptions::new();
@@ -75,7 +76,7 @@ pub(crate) fn private_file(path: &Path) -> Result<(), StoreError> {
     tighten(path)
 }
 
-/// Makes a database and the files beside it readable by their owner only.
+/// Makes a database and the files beside it readable only by their owner.
 pub(crate) fn restrict_database(path: &Path) -> Result<(), StoreError> {
     for suffix in ["", "-wal", "-shm"] {
         let beside = with_suffix(path, suffix);
@@ -102,20 +103,20 @@ fn tighten(_: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// The path with something put at its end.
+/// Appends a suffix to a path.
 pub(crate) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     PathBuf::from(name)
 }
 
-/// Brings a file's contents and its name to the disk.
+/// Syncs a file's content and its name to disk.
 pub(crate) fn sync(path: &Path) -> Result<(), StoreError> {
     let file = OpenOptions::new().write(true).open(path).map_err(StoreError::io("open", path))?;
     file.sync_all().map_err(StoreError::io("sync", path))
 }
 
-/// Brings a renamed file's new name to the disk, where folders can be synced.
+/// Syncs the new name of a renamed file to disk, on systems that can sync folders.
 pub(crate) fn sync_parent_folder(path: &Path) -> Result<(), StoreError> {
     #[cfg(unix)]
     if let Some(folder) = path.parent() {
@@ -127,12 +128,13 @@ pub(crate) fn sync_parent_folder(path: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// A file that is removed when this goes, with what SQLite may have put beside it, unless it was kept.
+/// A temporary file. Dropping it removes the file and the files that SQLite put beside it, unless it was
+/// persisted.
 #[derive(Debug)]
 pub(crate) struct ScratchFile(Option<PathBuf>);
 
 impl ScratchFile {
-    /// Makes an empty private file; one left over from an earlier attempt is replaced.
+    /// Creates an empty private file. A file from an earlier attempt is replaced.
     pub(crate) fn new(path: PathBuf) -> Result<Self, StoreError> {
         remove_with_companions(&path);
         private_file(&path)?;
@@ -143,7 +145,7 @@ impl ScratchFile {
         self.0.as_deref().unwrap_or(Path::new(""))
     }
 
-    /// Gives the finished file its name.
+    /// Renames the finished file to its final name.
     pub(crate) fn persist_as(mut self, to: &Path) -> Result<(), StoreError> {
         if let Some(path) = self.0.take()
             && let Err(error) = fs::rename(&path, to)
@@ -165,7 +167,7 @@ impl Drop for ScratchFile {
 
 fn remove_with_companions(path: &Path) {
     for suffix in ["", "-wal", "-shm", "-journal"] {
-        // Most of these don't exist; one that can't be removed is found out when it is made anew.
+        // Most of these files do not exist. If one cannot be removed, creating it fails later.
         let _ = fs::remove_file(with_suffix(path, suffix));
     }
 }

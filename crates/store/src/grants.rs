@@ -1,4 +1,4 @@
-//! Grants: answers of people to questions about permission or approval that hold for later calls too.
+//! Grants: a person's answers to permission and approval requests that also apply to later calls.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,28 +10,28 @@ use crate::call_row::{RowColumns, parse_text};
 use crate::database::Database;
 use crate::error::StoreError;
 
-/// The question that a grant answers.
+/// The kind of request that a grant answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GrantKind {
-    /// May the tool use a permission?
+    /// A tool wants to use a permission.
     Permission,
-    /// May the tool run?
+    /// A tool wants to run.
     Approval,
 }
 
-/// The answer of a grant.
+/// The decision of a grant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GrantDecision {
-    /// Yes.
+    /// Allowed.
     Granted,
-    /// No, for good.
+    /// Denied permanently.
     DeniedAlways,
 }
 
 impl GrantKind {
-    /// The word in records and messages.
+    /// Name in records and messages.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -42,7 +42,7 @@ impl GrantKind {
 }
 
 impl GrantDecision {
-    /// The word in records and messages.
+    /// Name in records and messages.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -52,7 +52,7 @@ impl GrantDecision {
     }
 }
 
-/// No such kind of grant, or no such decision.
+/// The text is not a kind or decision of a grant.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is neither a kind of grant nor a decision")]
 pub struct UnknownGrantValue(pub String);
@@ -88,41 +88,41 @@ impl fmt::Display for GrantDecision {
 /// A grant. Times are milliseconds since the Unix epoch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct GrantRecord {
-    /// Its id, a UUIDv7.
+    /// Id of the grant, a UUIDv7.
     pub id: String,
-    /// The question that was asked.
+    /// Kind of the answered request.
     pub kind: GrantKind,
-    /// Which permission, where that was asked.
+    /// The permission, for a permission request.
     pub permission: Option<String>,
-    /// Of which source's tools: its name or a pattern, as whoever reads grants understands it.
+    /// Name or pattern of the source. The store does not interpret it.
     pub source: String,
-    /// Of which of these: a name or a pattern, likewise.
+    /// Name or pattern of the tool. The store does not interpret it.
     pub tool: String,
     /// Principal whose calls the grant covers. None covers all principals.
     pub principal: Option<String>,
-    /// In which agent's name they are made; none covers any, and calls outside an agent.
+    /// Agent whose calls the grant covers. None covers all agents and calls outside an agent.
     pub agent: Option<String>,
-    /// The answer.
+    /// The decision.
     pub decision: GrantDecision,
-    /// When.
+    /// Time of the decision.
     pub created_ms: i64,
-    /// By which principal.
+    /// Principal that made the decision.
     pub created_by: String,
-    /// When it ends by itself.
+    /// Time of expiry.
     pub expires_ms: Option<i64>,
-    /// When it was taken back.
+    /// Time of revocation.
     pub revoked_ms: Option<i64>,
 }
 
 impl GrantRecord {
-    /// Reports whether the grant is in force at a time.
+    /// True if the grant is in force at a time.
     #[must_use]
     pub fn is_active(&self, now_ms: i64) -> bool {
         self.revoked_ms.is_none() && self.expires_ms.is_none_or(|end| now_ms < end)
     }
 }
 
-/// The table of grants. Changes are on disk, whatever the durability of calls, when they answer.
+/// The table of grants. A change is on disk when its method returns, regardless of the durability of calls.
 #[derive(Debug, Clone, Copy)]
 pub struct GrantRepository<'s>(pub(crate) &'s Database);
 
@@ -131,8 +131,8 @@ const COLUMNS: &str = "id, kind, permission, source, tool, principal, agent, dec
      expires_ms, revoked_ms";
 
 impl GrantRepository<'_> {
-    /// Every grant, oldest first; those that were revoked or have ended too, for as long as records of calls
-    /// are kept.
+    /// Lists all grants, oldest first, including revoked and expired ones. These are kept as long as call
+    /// records.
     ///
     /// # Errors
     /// Fails if SQLite fails.
@@ -142,7 +142,7 @@ impl GrantRepository<'_> {
         rows.iter().map(read).collect()
     }
 
-    /// The grants that count at a time, oldest first.
+    /// Lists the grants that are in force at a time, oldest first.
     ///
     /// # Errors
     /// Fails if SQLite fails.
@@ -155,7 +155,7 @@ impl GrantRepository<'_> {
     /// Adds a grant.
     ///
     /// # Errors
-    /// [`StoreError::GrantExists`] where its id is there already; else what SQLite says.
+    /// [`StoreError::GrantExists`] if the id exists; otherwise the error of SQLite.
     pub async fn insert(&self, grant: &GrantRecord) -> Result<(), StoreError> {
         const INSERT: &str = "INSERT INTO grants (id, kind, permission, source, tool, principal, agent, decision, \
              created_ms, created_by, expires_ms, revoked_ms) VALUES (?,?,?,?,?,?,?,?,?,?,?,?) \
@@ -177,7 +177,7 @@ impl GrantRepository<'_> {
         if inserted { Ok(()) } else { Err(StoreError::GrantExists { id: grant.id.clone() }) }
     }
 
-    /// Revokes a grant for good. Answers whether there was one that was not revoked yet.
+    /// Revokes a grant permanently. Returns true if the grant existed and was not revoked before.
     ///
     /// # Errors
     /// Fails if SQLite fails.
@@ -188,7 +188,7 @@ impl GrantRepository<'_> {
     }
 }
 
-/// Throws away grants that have not counted since before a time.
+/// Removes grants that ended before a time.
 pub(crate) async fn remove_ended(database: &Database, before_ms: i64) -> Result<(), StoreError> {
     const ENDED: &str = "SELECT EXISTS (SELECT 1 FROM grants WHERE min(coalesce(revoked_ms, expires_ms), \
          coalesce(expires_ms, revoked_ms)) < ?)";

@@ -12,22 +12,22 @@ use toolway_types::Clock;
 pub struct StoreHealth {
     /// Rows written since the store was opened. A call that lasts longer than the window is written twice.
     pub records_written: u64,
-    /// Openings and closings of calls that were not written and never will be.
+    /// Records of starts and ends of calls that were not written and never will be.
     pub records_lost: u64,
-    /// Openings and closings that wait to be written.
+    /// Records of starts and ends of calls that wait to be written.
     pub records_waiting: usize,
     /// True if the last attempt to write failed.
     pub failing: bool,
-    /// The last thing that went wrong, however long ago.
+    /// The last error, however old.
     pub last_error: Option<StoreFault>,
 }
 
-/// Something that went wrong.
+/// An error in recording.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct StoreFault {
-    /// In words.
+    /// Description of the error.
     pub text: String,
-    /// Wall clock, milliseconds since the Unix epoch.
+    /// Time of the error, in milliseconds since the Unix epoch.
     pub at_ms: i64,
 }
 
@@ -64,7 +64,7 @@ impl RecordingCounters {
         self.lost.load(Ordering::Relaxed)
     }
 
-    /// Whoever sees that it fails sees why, where that was said before.
+    /// Sets the failing flag after the error text, so that a reader who sees the flag also sees the error.
     pub(crate) fn set_failing(&self, failing: bool) {
         self.failing.store(failing, Ordering::Release);
     }

@@ -1,4 +1,4 @@
-//! Ends the calls and turns that a gateway left open because it did not stop properly.
+//! Closes calls and turns that a gateway left open because it did not stop properly.
 
 use sqlx::SqliteConnection;
 
@@ -9,7 +9,7 @@ use crate::sessions::close_running_turns;
 use crate::writer;
 
 impl InterruptedWork {
-    /// Closes the calls and turns whose end nobody saw.
+    /// Closes all open calls and turns.
     pub(crate) async fn close_interrupted(
         conn: &mut SqliteConnection,
         now_ms: i64,

@@ -1,12 +1,12 @@
 //! Toolway's storage: tokens, sources, grants, policy rules, specs, agents, conversations, model costs, and
 //! the records of calls, in one SQLite database in the data folder.
 //!
-//! [`Store::open`] makes or opens it. Everything is written by one thread ([`writer`]) over one connection,
-//! so no two parts of the gateway ever wait for each other's lock; what reads has a few connections of its
-//! own, opened when first needed. Recording never fails a call: what could not be kept is counted
-//! ([`Store::health`]) and said in the log.
+//! [`Store::open`] creates or opens the database. One thread ([`writer`]) writes everything over one
+//! connection, so no two parts of the gateway wait for each other's lock. Reads use a few connections of
+//! their own, opened on first use. Recording never fails a call: lost records are counted ([`Store::health`])
+//! and logged.
 //!
-//! This crate never reads the environment or the clock: the folder and the clock are handed in.
+//! This crate never reads the environment or the clock: its caller passes the folder and the clock.
 
 mod agents;
 mod backup;

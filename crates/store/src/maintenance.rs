@@ -1,5 +1,4 @@
-//! The database of a gateway that may be running in another process: to be copied, checked, or given other
-//! contents.
+//! Access to the database of a gateway that may be running in another process: for backup, check and restore.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,12 +15,12 @@ use crate::store::Store;
 
 /// SQLite's result code for a damaged file.
 const CORRUPT: i32 = 11;
-/// The one for a file whose head is damaged.
+/// SQLite's result code for a file with a damaged header.
 const NOT_A_DATABASE: i32 = 26;
 
 impl Store {
-    /// Opens a database that exists, and changes nothing by that: it is not brought up to date, and calls that
-    /// are open stay so, since the gateway that runs them may be alive.
+    /// Opens an existing database without changing it: the schema is not upgraded, and open calls stay open,
+    /// because the gateway that runs them may be alive.
     ///
     /// Must be called within a tokio runtime; the readers belong to it.
     ///
@@ -40,13 +39,13 @@ impl Store {
         }
         let connector = DatabaseConnector::new(&path, &options);
         let mut conn = connector.writer().await.map_err(|error| open_error(&path, error))?;
-        // The version in the file may be behind the one in the log.
+        // The file may have an older version than its write-ahead log.
         migrations::check_known(&path, migrations::version_of(&mut conn).await?, newest)?;
         Self::from_connection(connector, conn, dir, clock, options, MIGRATIONS, InterruptedWork::default())
     }
 
-    /// Reports whether the database has this program's schema, so that [`Store::restore_from`] can fill it. One that
-    /// [`Store::open`] opened always has.
+    /// True if the database has this program's schema, so that [`Store::restore_from`] can fill it. Always
+    /// true after [`Store::open`].
     ///
     /// # Errors
     /// Fails if SQLite fails.
@@ -56,10 +55,11 @@ impl Store {
         Ok(migrations::version_of(&mut conn).await? == migrations::newest_version(database.migrations))
     }
 
-    /// Has SQLite check all of the database. Takes a while where it is large; calls go on meanwhile.
+    /// Runs SQLite's integrity check on the whole database. A large database takes a while; calls continue
+    /// meanwhile.
     ///
     /// # Errors
-    /// [`StoreError::Damaged`] with the first thing that was found; what SQLite says.
+    /// [`StoreError::Damaged`] with the first finding; otherwise the error of SQLite.
     pub async fn check(&self) -> Result<(), StoreError> {
         let mut conn =
             self.database().connector.helper().await.map_err(|error| open_error(self.path(), error))?;
@@ -68,7 +68,7 @@ impl Store {
         let finding = match checked {
             Ok((finding,)) if finding == "ok" => return Ok(()),
             Ok((finding,)) => finding,
-            // Damage can be such that not even the check gets through it.
+            // The check itself can fail on a badly damaged file.
             Err(error) if matches!(sqlite_code(&error), Some(CORRUPT | NOT_A_DATABASE)) => error.to_string(),
             Err(error) => return Err(StoreError::Database { doing: "check", source: error }),
         };

@@ -1,5 +1,5 @@
-//! The schema's versions. SQLite keeps the version in the file's header (`user_version`), and beside it a
-//! number that says whose database it is (`application_id`).
+//! Schema versions and migrations. SQLite stores the version in the file's header (`user_version`), and next
+//! to it a number that identifies the program (`application_id`).
 
 use std::path::Path;
 
@@ -7,19 +7,19 @@ use sqlx::{AssertSqlSafe, Connection, SqliteConnection};
 
 use crate::error::StoreError;
 
-/// "Tlwy": tells our databases from those of other programs.
+/// "Tlwy": distinguishes Toolway's databases from those of other programs.
 pub(crate) const APPLICATION_ID: u32 = 0x546c_7779;
 
-/// One step from the version before.
+/// One migration from the previous version.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Migration {
-    /// The version it leads to.
+    /// Version after this migration.
     pub(crate) version: i64,
-    /// Statements of the step.
+    /// Statements of the migration.
     pub(crate) sql: &'static str,
 }
 
-/// Every step, in order. A step that was published is never changed.
+/// All migrations, in order. A published migration never changes.
 pub(crate) const MIGRATIONS: &[Migration] = &[
     Migration { version: 1, sql: include_str!("../migrations/0001_start.sql") },
     Migration { version: 2, sql: include_str!("../migrations/0002_tool_system.sql") },
@@ -28,12 +28,12 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
     Migration { version: 5, sql: include_str!("../migrations/0005_plain_names.sql") },
 ];
 
-/// The newest version among steps.
+/// The newest version of the migrations.
 pub(crate) fn newest_version(migrations: &[Migration]) -> i64 {
     migrations.last().map_or(0, |last| last.version)
 }
 
-/// The version of an open database.
+/// Schema version of an open database.
 pub(crate) async fn version_of(conn: &mut SqliteConnection) -> Result<i64, StoreError> {
     let (version,): (i64,) = sqlx::query_as("PRAGMA user_version")
         .fetch_one(conn)
@@ -47,15 +47,15 @@ pub(crate) fn check_known(path: &Path, found: i64, known: i64) -> Result<(), Sto
     if found > known { Err(StoreError::TooNew { path: path.to_owned(), found, known }) } else { Ok(()) }
 }
 
-/// Marks an empty file as ours, before anything else is in it. The number is written before the
-/// write-ahead log exists, so that it stands in the file itself from the first moment.
+/// Marks an empty file as Toolway's before anything else is written. The number is written before the
+/// write-ahead log exists, so the file itself contains it from the start.
 pub(crate) async fn claim(conn: &mut SqliteConnection) -> Result<(), StoreError> {
     let sql = format!("PRAGMA auto_vacuum = INCREMENTAL; PRAGMA application_id = {APPLICATION_ID};");
     sqlx::raw_sql(AssertSqlSafe(sql)).execute(conn).await.map_err(StoreError::database("creation"))?;
     Ok(())
 }
 
-/// Applies the steps that are missing, each whole or not at all.
+/// Applies the missing migrations, each completely or not at all.
 pub(crate) async fn apply(
     conn: &mut SqliteConnection,
     migrations: &[Migration],

@@ -2,39 +2,39 @@
 
 use std::time::Duration;
 
-/// When a call's record counts as kept.
+/// Point at which a call's record counts as stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Durability {
-    /// Written within a few milliseconds; calls don't wait for it.
+    /// Records are written within a few milliseconds, and calls do not wait.
     #[default]
     Batch,
-    /// A call waits until its opening is on disk before it runs, and until its outcome is before it answers.
+    /// A call starts only after its start is on disk, and returns only after its outcome is.
     Each,
 }
 
-/// The store's settings, each with its default.
+/// Options of the store, with their defaults.
 #[derive(Debug, Clone)]
 pub struct StoreOptions {
-    /// When a call's record counts as kept.
+    /// Durability of call records.
     pub durability: Durability,
-    /// Most bytes kept of one call's arguments, and of its outcome (1 MiB). Outcomes of calls with an
-    /// idempotency key are kept whole, because a second caller is given them.
+    /// Maximum size of a call's arguments, and of its outcome, in a record (1 MiB). Outcomes of calls with an
+    /// idempotency key are stored whole, because a repeated call receives them.
     pub record_bytes: usize,
     /// Days for which call records are kept (30). 0 keeps them forever.
     pub retention_days: u32,
-    /// Most bytes the database may hold (1 GiB), what conversations take not counted; the oldest records of calls go
-    /// first. 0 is no bound.
+    /// Maximum size of the database without conversations, in bytes (1 GiB); the oldest call records are
+    /// removed first. 0 means unlimited.
     pub retention_bytes: u64,
-    /// Most openings and closings that wait to be written (65,536). Past it they are lost, and counted.
+    /// Maximum number of records that wait to be written (65,536). Further records are lost and counted.
     pub queue_records: usize,
-    /// Most bytes of arguments and outcomes that wait to be written (64 MiB).
+    /// Maximum size of arguments and outcomes that wait to be written, in bytes (64 MiB).
     pub queue_bytes: usize,
-    /// Time that a record waits for others, to be written with them (10 ms).
+    /// Time that a record waits for others in the same batch (10 ms).
     pub window: Duration,
     /// Time that one attempt waits for another program's lock on the database (1 s).
     pub busy_timeout: Duration,
-    /// Time that calls wait for their commit when the database can't be written to (1 s). After that they go
-    /// on while their records wait in the queue.
+    /// Time that calls wait for their commit while the database cannot be written to (1 s). After that they
+    /// continue, and their records wait in the queue.
     pub give_up_after: Duration,
 }
 

@@ -1,16 +1,17 @@
-//! Outcomes as they are stored: the envelope's JSON text. A text longer than the cap is truncated to
-//! `{"status":…,"error_type"?,"code"?,"truncated":true,"kept_bytes":K,"total_bytes":N,"preview":"…"}`, where `preview` holds the first
-//! K of the text's N bytes. Arguments are cut the same way, without the first three fields.
+//! Outcomes as they are stored: the envelope's JSON text. A text above the limit is truncated to
+//! `{"status":…,"error_type"?,"code"?,"truncated":true,"kept_bytes":K,"total_bytes":N,"preview":"…"}`, where
+//! `preview` contains the first K of the text's N bytes. Arguments are truncated in the same way, without the
+//! first three fields.
 
 use std::sync::Arc;
 
 use serde::Deserialize;
 use toolway_types::{Code, ContentPart, Outcome, RawJson, ResultEnvelope, ToolError, ToolOutput};
 
-/// Room for the fields of a truncated text's mark.
+/// Space for the fields that mark a truncated text, in bytes.
 const TRUNCATION_MARK_BYTES: usize = 112;
 
-/// Roughly how many bytes an outcome keeps in memory. Cheap: it writes nothing out.
+/// Approximate memory used by an outcome, in bytes. Cheap, because it serializes nothing.
 pub(crate) fn weight(outcome: &Outcome) -> usize {
     match outcome {
         Outcome::Success(output) => {
@@ -43,7 +44,7 @@ fn value_weight(value: &serde_json::Value) -> usize {
     }
 }
 
-/// The envelope's text, of at most `cap` bytes.
+/// Serializes the envelope to at most `cap` bytes.
 pub(crate) fn encode(outcome: &Outcome, cap: usize) -> String {
     let mut text = Vec::with_capacity(weight(outcome) + 64);
     let written = serde_json::to_writer(&mut text, &ResultEnvelope(outcome)).is_ok();
@@ -60,7 +61,7 @@ pub(crate) fn encode(outcome: &Outcome, cap: usize) -> String {
     truncated_json(&head, &text, cap)
 }
 
-/// A JSON text, of at most `cap` bytes.
+/// Truncates a JSON text to at most `cap` bytes.
 pub(crate) fn truncate(text: &str, cap: usize) -> Arc<str> {
     if text.len() <= cap { text.into() } else { truncated_json("", text, cap).into() }
 }
@@ -87,7 +88,7 @@ fn truncated_json(head: &str, text: &str, cap: usize) -> String {
     )
 }
 
-/// An envelope as it is read back.
+/// A stored envelope.
 #[derive(Deserialize)]
 struct StoredEnvelope {
     status: String,
@@ -108,8 +109,8 @@ struct StoredEnvelope {
     truncated: bool,
 }
 
-/// The outcome that a stored envelope came from: written out again, it gives the same text. None where the
-/// text was truncated or is no envelope.
+/// Restores the outcome of a stored envelope, so that serializing it gives the same text. None if the text
+/// was truncated or is not an envelope.
 pub(crate) fn decode(text: &str) -> Option<Outcome> {
     let stored: StoredEnvelope = serde_json::from_str(text).ok()?;
     if stored.truncated {

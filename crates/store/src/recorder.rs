@@ -1,4 +1,4 @@
-//! The engine's recorder: puts records into the queue, and finds earlier calls by their idempotency key.
+//! The engine's recorder: queues records, and finds earlier calls by idempotency key.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use crate::health::RecordingCounters;
 use crate::outcome;
 use crate::writer::queue::{QueuedCall, WriteQueue};
 
-/// Records calls in the store. Keeps the database open while it lives.
+/// Records calls in the store. The database stays open while the recorder exists.
 #[derive(Debug)]
 pub(crate) struct StoreRecorder {
     queue: Arc<WriteQueue>,
@@ -91,7 +91,7 @@ impl Recorder for StoreRecorder {
     }
 
     async fn find_by_key(&self, principal: &PrincipalId, key: &str, since_ms: i64) -> Option<EarlierCall> {
-        // The queue first: what leaves it while the database is read stands in the database already.
+        // The queue is read first: a record that leaves it during the query is already in the database.
         let waiting =
             self.queue.find_keyed(principal, key).filter(|record| record.opened().started_ms >= since_ms);
         let stored = match self.find_stored(principal, key, since_ms).await {

@@ -1,4 +1,4 @@
-//! Putting a backup's contents in place of what is there, while the gateway runs: all of it or nothing.
+//! Replaces the database's content with a backup while the gateway runs, completely or not at all.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -15,14 +15,14 @@ use crate::migrations;
 use crate::store::Store;
 
 impl Store {
-    /// Replaces everything with a backup's contents, in one transaction. The backup is not touched: a copy of
-    /// it is checked and, where it is of an older version, brought up to date first. Calls that run meanwhile
-    /// are recorded all the same; calls that were open in the backup are closed as `gateway_restarted`, and turns that
-    /// ran in it are marked as interrupted. Turns that run now have nothing to write to any more: their next write
-    /// fails.
+    /// Replaces the whole content with that of a backup, in one transaction. The backup file is not changed:
+    /// a copy of it is checked and, if it has an older version, upgraded first. Calls that run during the
+    /// restore are still recorded. Calls that are open in the backup are closed as `gateway_restarted`, and
+    /// running turns in it are marked as interrupted. Turns that run during the restore lose their session,
+    /// so their next write fails.
     ///
-    /// Records wait while this goes on, and calls that must be committed before they run wait with them.
-    /// Callers that keep tokens or sources in memory must load them again afterwards.
+    /// Records wait until the restore is done, and so do calls that must be committed before they run.
+    /// Callers that cache tokens or sources must load them again afterwards.
     ///
     /// # Errors
     /// Fails if the file is not a backup, is damaged, or has a newer version, or if the file system or SQLite fails.
@@ -57,7 +57,7 @@ async fn copy_backup(backup: &Path, dir: &Path) -> Result<ScratchFile, StoreErro
     .await
 }
 
-/// Checks the copy of a backup and brings it to this program's version.
+/// Checks the copy of a backup and upgrades it to this program's version.
 async fn prepare_copy(copy: &Path, backup: &Path, database: &Database) -> Result<(), StoreError> {
     let failed = || backup_error(backup);
     let mut conn = DatabaseConnector::new(copy, &database.options).helper().await.map_err(failed())?;
@@ -77,7 +77,7 @@ async fn prepare_copy(copy: &Path, backup: &Path, database: &Database) -> Result
 fn backup_error(backup: &Path) -> impl FnOnce(sqlx::Error) -> StoreError {
     let path = backup.to_owned();
     move |source| match sqlite_code(&source) {
-        // Malformed, or no database after all.
+        // SQLITE_CORRUPT or SQLITE_NOTADB.
         Some(11 | 26) => StoreError::Damaged { path, finding: source.to_string() },
         _ => StoreError::Database { doing: "check of the backup", source },
     }
@@ -87,7 +87,7 @@ async fn replace_with(conn: &mut SqliteConnection, incoming: String) -> Result<(
     let failed = || StoreError::database("restoring");
     sqlx::query("ATTACH ? AS incoming").bind(incoming).execute(&mut *conn).await.map_err(failed())?;
     let replaced = replace_all(conn).await;
-    // Also after a failure: the transaction is undone by then.
+    // Also after a failure, when the transaction is already rolled back.
     let detached = sqlx::query("DETACH incoming").execute(conn).await;
     replaced.map_err(failed())?;
     detached.map(drop).map_err(failed())
@@ -106,7 +106,7 @@ async fn replace_all(conn: &mut SqliteConnection) -> Result<(), sqlx::Error> {
 }
 
 async fn replace_tables(conn: &mut SqliteConnection) -> Result<(), sqlx::Error> {
-    // Calls that run at this moment: their outcomes are still to come.
+    // Running calls are kept, because their outcomes are still to come.
     sqlx::raw_sql("CREATE TEMP TABLE running AS SELECT * FROM main.calls WHERE status = 0")
         .execute(&mut *conn)
         .await?;

@@ -1,5 +1,5 @@
-//! Keeping the call log within its time and size: the oldest go first, a few at a time, so that the writer is
-//! never held up for long. What they leave empty is given back to the file system in small steps too.
+//! Keeps the call log within its time and size limits. The oldest calls are removed first, in small steps so
+//! that the writer is never blocked for long. Empty pages are returned to the file system in small steps too.
 
 use crate::call_log_size::{
     DatabasePages, RemovedCalls, conversation_bytes, release_pages, remove_older, remove_step,
@@ -12,10 +12,10 @@ use crate::store::Store;
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
 impl Store {
-    /// Removes calls that are older than the settings allow, and the oldest calls while the database is too large.
-    /// Conversations do not count, because they are kept until somebody removes them. Running calls stay. Grants that
-    /// ended as long ago and unused specs are removed too. Call it from time to time: it returns at once if there is
-    /// nothing to do.
+    /// Removes calls that are older than the limit, and the oldest calls while the database is too large.
+    /// Conversations do not count, because only people remove them. Running calls are kept. Expired grants of
+    /// the same age and unused specs are removed too. Call this from time to time: it returns at once if
+    /// there is nothing to do.
     ///
     /// # Errors
     /// Fails if SQLite fails. The calls removed until then stay removed.

@@ -1,5 +1,5 @@
-//! Policy rules that were made over the network, in the order in which they are tried. What a rule says is
-//! others' business: here it is a JSON text.
+//! Policy rules that were created over the network, in the order of evaluation. The store keeps a rule's
+//! definition as JSON text and does not interpret it.
 
 use serde::Serialize;
 use sqlx::sqlite::SqliteRow;
@@ -10,25 +10,25 @@ use crate::call_row::RowColumns;
 use crate::database::Database;
 use crate::error::StoreError;
 
-/// A rule.
+/// A policy rule.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RuleRecord {
-    /// Its name, which no other has.
+    /// Unique name of the rule.
     pub name: String,
     /// Definition of the rule, as JSON.
     pub body: RawJson,
-    /// When it was first made, in milliseconds since the Unix epoch.
+    /// Time of creation, in milliseconds since the Unix epoch.
     pub created_ms: i64,
 }
 
-/// The table of rules. Changes are on disk, whatever the durability of calls, when they answer.
+/// The table of rules. A change is on disk when its method returns, regardless of the durability of calls.
 #[derive(Debug, Clone, Copy)]
 pub struct RuleRepository<'s>(pub(crate) &'s Database);
 
 const WRITING: &str = "writing of a rule";
 
 impl RuleRepository<'_> {
-    /// Every rule, in the order in which they are tried.
+    /// Lists all rules in the order of evaluation.
     ///
     /// # Errors
     /// Fails if SQLite fails.
@@ -38,8 +38,8 @@ impl RuleRepository<'_> {
         rows.iter().map(read).collect()
     }
 
-    /// Adds a rule at the end, or changes what the one of this name says, in its place. Answers whether it is
-    /// new.
+    /// Adds a rule at the end, or replaces the definition of the rule with this name without moving it.
+    /// Returns true if the rule is new.
     ///
     /// # Errors
     /// Fails if SQLite fails.
@@ -51,7 +51,7 @@ impl RuleRepository<'_> {
         self.0
             .write_durably(move |conn| {
                 Box::pin(async move {
-                    // Nobody else writes, so nothing happens between these two.
+                    // Only this connection writes, so nothing happens between the two statements.
                     let change = sqlx::query(CHANGE).bind(body.clone()).bind(name.clone());
                     let changed = change.execute(&mut *conn).await.map_err(StoreError::database(WRITING))?;
                     if changed.rows_affected() > 0 {
@@ -65,7 +65,7 @@ impl RuleRepository<'_> {
             .await
     }
 
-    /// Removes a rule. Answers whether there was one.
+    /// Removes a rule. Returns true if it existed.
     ///
     /// # Errors
     /// Fails if SQLite fails.
@@ -74,11 +74,11 @@ impl RuleRepository<'_> {
         self.0.change(WRITING, remove).await
     }
 
-    /// Moves a rule so that `before` others come before it; past the end means to the end. Answers whether
-    /// there is one.
+    /// Moves a rule to the position after `before` other rules, or to the end if there are fewer. Returns
+    /// true if the rule exists.
     ///
     /// # Errors
-    /// Fails if SQLite fails. Then nothing has moved.
+    /// Fails if SQLite fails. Then no rule has moved.
     pub async fn move_to(&self, name: &str, before: usize) -> Result<bool, StoreError> {
         let name = name.to_owned();
         self.0

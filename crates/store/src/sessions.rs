@@ -1,8 +1,8 @@
-//! Conversations: sessions, what was said in them message by message, and the turns in which it was.
+//! Conversations: sessions, their messages, and the turns in which these were written.
 //!
-//! Messages are numbered 1, 2, 3 … in each session, without gaps: only the newest are ever taken out, when an
-//! answer is made again. What a message's parts mean is others' business: here they are a JSON text, beside the
-//! text that a search looks through.
+//! Messages are numbered 1, 2, 3 … in each session, without gaps, because only the newest are ever removed,
+//! when an answer is generated again. The store keeps a message's parts as JSON text and does not interpret
+//! them. A separate text column serves searches.
 
 mod interrupted_turns;
 mod messages;
@@ -30,7 +30,7 @@ pub use turns::{AppendedMessages, NewTurn, StartedTurn, TurnEnding, TurnOpening}
 const READING: &str = "read of a conversation";
 const WRITING: &str = "writing of a conversation";
 
-/// The sessions: all of them, or one principal's.
+/// The table of sessions, optionally restricted to one principal.
 #[derive(Debug, Clone, Copy)]
 pub struct SessionRepository<'s> {
     pub(crate) database: &'s Arc<Database>,
@@ -38,13 +38,13 @@ pub struct SessionRepository<'s> {
 }
 
 impl<'s> SessionRepository<'s> {
-    /// Those of one principal. Others look as if they did not exist.
+    /// Restricts access to one principal's sessions. Others appear not to exist.
     #[must_use]
     pub fn for_principal(self, principal: &'s str) -> Self {
         Self { principal: Some(principal), ..self }
     }
 
-    /// One session; none where there is none of this id.
+    /// Finds a session by id.
     ///
     /// # Errors
     /// Fails if SQLite fails.
@@ -72,8 +72,8 @@ impl<'s> SessionRepository<'s> {
         Ok(u64::try_from(RowColumns(&row).number(0)?).unwrap_or(0))
     }
 
-    /// Gives a session a title, or with `None` takes it away. A model's title never takes the place of a person's.
-    /// Answers whether the session has the title now.
+    /// Sets the title of a session, or removes it with `None`. A model's title never replaces a person's.
+    /// Returns true if the session now has this title.
     ///
     /// # Errors
     /// Fails if SQLite fails.
@@ -91,14 +91,14 @@ impl<'s> SessionRepository<'s> {
         self.database.change(WRITING, query).await
     }
 
-    /// Adds the condition of whose they are to a statement that has a `WHERE` already.
+    /// Adds the condition on the principal to a statement that already has a `WHERE`.
     fn push_principal(&self, sql: &mut QueryBuilder<Sqlite>) {
         if let Some(principal) = self.principal {
             sql.push(" AND principal = ").push_bind(principal.to_owned());
         }
     }
 
-    /// The same for what belongs to a session: `column` holds the session's id.
+    /// Adds the condition on the principal for rows of a session, whose id is in `column`.
     fn push_session_principal(&self, sql: &mut QueryBuilder<Sqlite>, column: &'static str) {
         if let Some(principal) = self.principal {
             sql.push(" AND EXISTS (SELECT 1 FROM sessions WHERE id = ").push(column);

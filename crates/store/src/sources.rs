@@ -1,4 +1,4 @@
-//! Sources of tools, as they were last seen: which slug belongs to whom, for ever.
+//! Sources of tools, and the permanent assignment of slugs to them.
 
 use serde::Serialize;
 use sqlx::Connection;
@@ -14,27 +14,27 @@ use crate::writer::soft_changes::SourceChange;
 /// A source. Times are milliseconds since the Unix epoch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SourceRecord {
-    /// Its immutable name.
+    /// Immutable name of the source.
     pub slug: Slug,
-    /// The token it belongs to.
+    /// Id of its token.
     pub token_id: String,
     /// Identity by which a reconnecting device finds its source. Unique within its token.
     pub identity_key: String,
     /// Kind of the source, such as `device`.
     pub kind: String,
-    /// The name shown, which may change.
+    /// Display name; it may change.
     pub label: String,
-    /// Its platform.
+    /// Platform of the source.
     pub platform: Option<String>,
-    /// Its program's version.
+    /// Version of its program.
     pub app_version: Option<String>,
-    /// When it first appeared.
+    /// Time of its first registration.
     pub created_ms: i64,
-    /// When it was last seen, to about a second.
+    /// Time of the last contact, to about a second.
     pub last_seen_ms: i64,
-    /// Its tools' names, as last registered.
+    /// Names of its tools, as last registered.
     pub tools: Vec<String>,
-    /// When it was removed. Its slug stays its own.
+    /// Time of removal. The slug remains reserved.
     pub removed_ms: Option<i64>,
 }
 
@@ -47,7 +47,7 @@ const COLUMNS: &str = "slug, token_id, identity_key, kind, label, platform, app_
      tools, removed_ms";
 
 impl SourceRepository<'_> {
-    /// Every source, by slug; removed ones too, because their slugs are not free.
+    /// Lists all sources by slug, including removed ones, because their slugs stay reserved.
     ///
     /// # Errors
     /// Fails if SQLite fails.
@@ -58,12 +58,12 @@ impl SourceRepository<'_> {
         rows.iter().map(read).collect()
     }
 
-    /// Adds a source, or replaces what is known of it. One that was removed never comes back: its identity may
-    /// have another source, under another slug.
+    /// Adds a source, or replaces its data. A removed source never returns: its identity may get another
+    /// source with another slug.
     ///
     /// # Errors
-    /// [`StoreError::SlugTaken`] where the slug is another identity's or that of a source that was removed, or
-    /// where the identity has another slug; else what SQLite says.
+    /// [`StoreError::SlugTaken`] if the slug belongs to another identity or to a removed source, or if the
+    /// identity has another slug; otherwise the error of SQLite.
     pub async fn upsert(&self, source: &SourceRecord) -> Result<(), StoreError> {
         const UPSERT: &str = "INSERT INTO sources (slug, token_id, identity_key, kind, label, platform, app_version, \
              created_ms, last_seen_ms, tools, removed_ms) VALUES (?,?,?,?,?,?,?,?,?,?,?) \
@@ -102,7 +102,7 @@ impl SourceRepository<'_> {
             .await
     }
 
-    /// Changes the name shown. Answers whether there is such a source that was not removed.
+    /// Changes the display name. Returns true if the source exists and was not removed.
     ///
     /// # Errors
     /// Fails if SQLite fails.
@@ -112,8 +112,8 @@ impl SourceRepository<'_> {
         self.0.change(WRITING, sqlx::query(RENAME).bind(label).bind(slug)).await
     }
 
-    /// Removes a source and the specs of its tools. Its row stays, so that no other source gets its slug. Answers
-    /// whether there was one.
+    /// Removes a source and the specs of its tools. Its row stays, so that no other source gets its slug.
+    /// Returns true if the source existed.
     ///
     /// # Errors
     /// Fails if SQLite fails.
@@ -135,12 +135,12 @@ impl SourceRepository<'_> {
             .await
     }
 
-    /// Notes that a source was seen. Costs a moment and is written within about a second.
+    /// Records the last contact of a source. Returns at once; the change is written within about a second.
     pub fn touch(&self, slug: &Slug, seen_ms: i64) {
         self.0.queue.change_source(slug, SourceChange { seen_ms, tools: None });
     }
 
-    /// Notes a source's tools. Costs a moment and is written within about a second.
+    /// Records the tools of a source. Returns at once; the change is written within about a second.
     pub fn set_tools(&self, slug: &Slug, tools: Vec<String>, seen_ms: i64) {
         self.0.queue.change_source(slug, SourceChange { seen_ms, tools: Some(tools) });
     }

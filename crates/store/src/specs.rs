@@ -1,8 +1,8 @@
-//! Which spec each tool had when its owner let it pass, and which it has now: so that a source can't change in
-//! silence what a tool says of itself. What is a spec, and how its fingerprint is made, is others' business.
+//! The approved and the current spec of each tool, so that a source cannot change a tool's description
+//! unnoticed. The caller defines the content and the fingerprint of a spec.
 //!
-//! A tool's first spec passes. A tool that is no longer offered keeps its row, so that it can't come back as
-//! another.
+//! The first spec of a tool is approved automatically. A tool that is no longer offered keeps its row, so
+//! that it cannot return with another spec.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
@@ -22,28 +22,29 @@ use crate::error::StoreError;
 /// SHA-256 of a document.
 pub type SpecFingerprint = [u8; 32];
 
-/// Most tools of one source that are remembered; four times what a connection may offer.
+/// Maximum number of tools stored per source; four times the limit of a connection.
 const MAX_TOOLS: usize = 16_384;
-/// Most bytes of documents that are kept of one source.
+/// Maximum size of stored documents per source, in bytes.
 const MAX_BYTES: usize = 64 << 20;
-/// Most tools that one statement writes.
+/// Maximum number of tools per statement.
 const MAX_TOOLS_PER_STATEMENT: usize = 4096;
-/// Most documents that are swept at a time.
+/// Maximum number of documents removed per statement.
 const SWEEP_BATCH: i64 = 500;
 
-/// A document, made when it is written and not before: those of many tools are never in memory together.
+/// A document that is only created when it is written, so that those of many tools are never in memory
+/// together.
 #[derive(Clone)]
 pub struct LazySpecDocument(Arc<dyn Fn() -> String + Send + Sync>);
 
 impl LazySpecDocument {
-    /// A document created on demand. `make` always returns the same text. The writer's thread calls it, so it must not
-    /// panic.
+    /// Creates a document on demand. `make` must always return the same text. It runs on the writer's thread,
+    /// so it must not panic.
     #[must_use]
     pub fn new(make: impl Fn() -> String + Send + Sync + 'static) -> Self {
         Self(Arc::new(make))
     }
 
-    /// Its text.
+    /// The text of the document.
     #[must_use]
     pub fn text(&self) -> String {
         (self.0)()
@@ -68,14 +69,14 @@ impl From<String> for LazySpecDocument {
     }
 }
 
-/// A tool as it was registered.
+/// A tool's spec at registration.
 #[derive(Debug, Clone)]
 pub struct RegisteredSpec {
-    /// Its name at its source.
+    /// Name of the tool in its source.
     pub tool: String,
-    /// Its document's fingerprint.
+    /// Fingerprint of the document.
     pub fingerprint: SpecFingerprint,
-    /// Document that is shown when the spec changes.
+    /// Document to show when the spec changes.
     pub document: LazySpecDocument,
 }
 
@@ -85,18 +86,18 @@ pub type SourceSpecs = (Slug, Vec<RegisteredSpec>);
 /// The accepted and the current spec of a tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SpecRow {
-    /// The tool's name at its source.
+    /// Name of the tool in its source.
     pub tool: String,
-    /// The spec that its owner let pass.
+    /// Fingerprint of the approved spec.
     pub approved: SpecFingerprint,
-    /// The one that it was last registered with.
+    /// Fingerprint of the spec at the last registration.
     pub current: SpecFingerprint,
     /// Time of the last change in milliseconds since the Unix epoch, if the two specs differ.
     pub changed_ms: Option<i64>,
 }
 
 impl SpecRow {
-    /// Reports whether the current spec differs from the one that the owner accepted.
+    /// True if the current spec differs from the approved one.
     #[must_use]
     pub fn is_changed(&self) -> bool {
         self.approved != self.current
@@ -112,7 +113,7 @@ const WRITING: &str = "writing of specs";
 const USED: &str = "(SELECT accepted FROM tool_specs UNION SELECT current FROM tool_specs)";
 
 impl SpecRepository<'_> {
-    /// The specs of all tools by source, each source's sorted by name.
+    /// Lists the specs of all tools by source, sorted by name within each source.
     ///
     /// # Errors
     /// Fails if SQLite fails.
@@ -127,7 +128,7 @@ impl SpecRepository<'_> {
         Ok(all)
     }
 
-    /// The specs of a source's tools, sorted by name.
+    /// Lists the specs of a source's tools, sorted by name.
     ///
     /// # Errors
     /// Fails if SQLite fails.
@@ -142,8 +143,8 @@ impl SpecRepository<'_> {
         rows.iter().map(read).collect()
     }
 
-    /// The specs of some tools by source, each source's sorted by name. A source of whose tools nothing is
-    /// known is missing.
+    /// Lists the specs of some tools by source, sorted by name within each source. A source without stored
+    /// specs is missing.
     ///
     /// # Errors
     /// Fails if SQLite fails.
@@ -151,11 +152,11 @@ impl SpecRepository<'_> {
         of_pairs(self.0.readers(), &tools_json(tools.iter().copied())).await
     }
 
-    /// Notes tools as a source registers them, all or none. Where nothing is new, nothing is written. Answers
-    /// all specs of the source.
+    /// Stores the specs of a registration, all or none. Writes nothing if nothing changed. Returns all specs
+    /// of the source.
     ///
-    /// Of a source, 16,384 tools are remembered and 64 MiB of documents kept. A tool past the first is missing
-    /// in the answer, and must count as changed; past the second only fingerprints are kept.
+    /// A source can have 16,384 stored tools and 64 MiB of documents. A tool above the first limit is missing
+    /// in the result and must count as changed; above the second limit only fingerprints are stored.
     ///
     /// # Errors
     /// Fails if SQLite fails.
@@ -169,8 +170,8 @@ impl SpecRepository<'_> {
         self.of_source(source).await
     }
 
-    /// Does [`SpecRepository::register`] for several sources in one transaction, so that a thousand devices that come at once
-    /// cost a few. Answers the specs of the registered tools, and of no others.
+    /// Does [`SpecRepository::register`] for several sources in one transaction, so that a thousand devices
+    /// that connect at once need only a few. Returns only the specs of the registered tools.
     ///
     /// # Errors
     /// Fails if SQLite fails.
@@ -181,7 +182,7 @@ impl SpecRepository<'_> {
     ) -> Result<HashMap<Slug, Vec<SpecRow>>, StoreError> {
         let (rows, bytes) =
             self.0.write(move |conn| Box::pin(async move { write(conn, &notes, at_ms).await })).await?;
-        // A source that changes its tools again and again leaves documents behind faster than retention comes by.
+        // A source that keeps changing its tools leaves unused documents faster than retention removes them.
         let unswept = &self.0.unswept_bytes;
         if unswept.fetch_add(bytes, Ordering::Relaxed).saturating_add(bytes) > MAX_BYTES {
             unswept.store(0, Ordering::Relaxed);
@@ -192,8 +193,8 @@ impl SpecRepository<'_> {
         Ok(rows)
     }
 
-    /// Lets a tool's current spec pass, if it still is the one with this fingerprint. Answers whether it was.
-    /// It is on disk then.
+    /// Approves a tool's current spec if it still has this fingerprint. Returns true if it had. The approval
+    /// is then on disk.
     ///
     /// # Errors
     /// Fails if SQLite fails.
@@ -210,7 +211,7 @@ impl SpecRepository<'_> {
         self.0.change(WRITING, query).await
     }
 
-    /// A document; none where it is not kept.
+    /// Finds a document by fingerprint. None if it is not stored.
     ///
     /// # Errors
     /// Fails if SQLite fails.
@@ -223,7 +224,8 @@ impl SpecRepository<'_> {
         row.map(|row| RowColumns(&row).required(0)).transpose()
     }
 
-    /// Forgets a source's tools: the next specs it registers pass as its first. Answers whether it had any.
+    /// Removes the specs of a source: the next specs it registers are approved as its first. Returns true if
+    /// it had any.
     ///
     /// # Errors
     /// Fails if SQLite fails.
@@ -232,17 +234,17 @@ impl SpecRepository<'_> {
     }
 }
 
-/// The statement that forgets a source's tools.
+/// The statement that removes the specs of a source.
 pub(crate) fn forget(
     source: &Slug,
 ) -> sqlx::query::Query<'static, sqlx::Sqlite, sqlx::sqlite::SqliteArguments> {
     sqlx::query("DELETE FROM tool_specs WHERE source = ?").bind(source.to_string())
 }
 
-/// Throws away documents that no tool has any more.
+/// Removes documents that no tool uses.
 pub(crate) async fn remove_unused_documents(database: &Database) -> Result<(), StoreError> {
     let find = format!("SELECT hex(fingerprint) FROM spec_documents WHERE fingerprint NOT IN {USED} LIMIT ?");
-    // One of them may be in use again by now.
+    // Checks again, because a document may be in use by now.
     let delete = format!(
         "DELETE FROM spec_documents WHERE fingerprint IN (SELECT unhex(value) FROM json_each(?)) \
          AND fingerprint NOT IN {USED}"
@@ -265,7 +267,7 @@ pub(crate) async fn remove_unused_documents(database: &Database) -> Result<(), S
     }
 }
 
-/// Sources and names as one JSON text.
+/// Encodes sources and tool names as one JSON text.
 fn tools_json<'t>(tools: impl IntoIterator<Item = (&'t Slug, &'t str)>) -> String {
     let pair = |(source, tool): (&'t Slug, &'t str)| serde_json::Value::from(vec![source.as_str(), tool]);
     serde_json::Value::from_iter(tools.into_iter().map(pair)).to_string()
@@ -310,7 +312,8 @@ async fn bytes_of(executor: impl SqliteExecutor<'_>, source: &Slug) -> Result<us
     Ok(usize::try_from(bytes).unwrap_or(usize::MAX))
 }
 
-/// The specs that are not what is known, as far as there is room for more tools beside the `held`.
+/// Selects the specs that differ from the stored ones, as far as there is room for more tools besides the
+/// `held` ones.
 fn changed_specs<'s>(
     source: &Slug,
     known: &[SpecRow],
@@ -339,7 +342,7 @@ fn changed_specs<'s>(
     fresh
 }
 
-/// A tool on its way into the database.
+/// A row to insert.
 #[derive(Serialize)]
 struct SpecInsertRow<'s> {
     source: &'s str,
@@ -347,7 +350,7 @@ struct SpecInsertRow<'s> {
     fingerprint: String,
 }
 
-/// Writes what is new. Answers what is known now of the tools, and how many bytes were written.
+/// Writes changed specs. Returns the stored specs of the tools, and the number of bytes written.
 async fn write(
     conn: &mut SqliteConnection,
     notes: &[SourceSpecs],
@@ -371,7 +374,7 @@ async fn write(
         let held = count_of(&mut *transaction, source).await?;
         let known = known.get(source).map(Vec::as_slice).unwrap_or_default();
         let fresh = changed_specs(source, known, held, specs);
-        // Of a source of which nothing is known nothing is kept either.
+        // A source without stored specs has no stored documents either.
         let used =
             if held == 0 || fresh.is_empty() { 0 } else { bytes_of(&mut *transaction, source).await? };
         let mut room = MAX_BYTES.saturating_sub(used);
@@ -393,15 +396,15 @@ async fn write(
     }
     let rows = of_pairs(&mut *transaction, &noted).await?;
     transaction.commit().await.map_err(failed())?;
-    // The pages with the documents would stay in the cache, and nothing reads them again.
+    // The written documents would stay in the page cache, and nothing reads them again.
     let shrink = sqlx::query("PRAGMA shrink_memory").persistent(false);
     if let Err(error) = shrink.execute(conn).await {
-        tracing::debug!(%error, "the cache of pages could not be emptied");
+        tracing::debug!(%error, "the page cache could not be emptied");
     }
     Ok((rows, bytes))
 }
 
-/// The documents of one transaction.
+/// The documents written in one transaction.
 #[derive(Default)]
 struct DocumentBatch {
     /// Lengths of the documents.
@@ -411,7 +414,7 @@ struct DocumentBatch {
 }
 
 impl DocumentBatch {
-    /// Writes one if there is room for it.
+    /// Writes a document if there is room for it.
     async fn write(
         &mut self,
         conn: &mut SqliteConnection,

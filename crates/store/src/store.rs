@@ -1,4 +1,4 @@
-//! Opening, closing and asking after the store.
+//! Opens and closes the store, and gives access to its tables.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -31,22 +31,22 @@ use crate::writer;
 use crate::writer::queue::WriteQueue;
 use crate::writer::submit;
 
-/// The database in the data folder. Cheap to clone; closed when the last clone and the last recorder go, or
-/// by [`Store::close`].
+/// The database in the data folder. Cheap to clone. It closes when the last clone and the last recorder are
+/// dropped, or by [`Store::close`].
 #[derive(Debug, Clone)]
 pub struct Store(Arc<Database>);
 
 impl Store {
-    /// Opens the database in `dir`, and makes both where they don't exist: the folder for its owner only
-    /// (0700), the files too (0600). An older database is brought up to date, after a copy of it was put into
-    /// the folder `backups`. Calls that are still open, because an earlier gateway did not end properly, are
-    /// closed as `gateway_restarted`; turns that still run are marked as interrupted.
+    /// Opens the database in `dir`. Creates the folder (mode 0700) and the files (0600) if they do not exist.
+    /// An older database is upgraded after a copy of it was written to the folder `backups`. Calls that an
+    /// earlier gateway left open are closed as `gateway_restarted`, and its running turns are marked as
+    /// interrupted.
     ///
     /// Must be called within a tokio runtime; the readers belong to it.
     ///
     /// # Errors
-    /// Fails if the folder or the file can't be created or read, if the file is not a database of Toolway or of a newer
-    /// Toolway (it is left as it is then), or where SQLite fails.
+    /// Fails if the folder or the file cannot be created or read, if the file is not a database of Toolway or
+    /// belongs to a newer Toolway (it is then not changed), or if SQLite fails.
     pub async fn open(dir: &Path, clock: Arc<dyn Clock>, options: StoreOptions) -> Result<Self, StoreError> {
         Self::open_with(dir, clock, options, MIGRATIONS).await
     }
@@ -74,7 +74,7 @@ impl Store {
         Self::from_connection(connector, conn, dir, clock, options, migrations, left_open)
     }
 
-    /// Over an open connection.
+    /// Creates a store with an open connection.
     pub(crate) fn from_connection(
         connector: DatabaseConnector,
         conn: SqliteConnection,
@@ -124,67 +124,67 @@ impl Store {
         self.0.interrupted.turns
     }
 
-    /// The database's file.
+    /// Path of the database file.
     #[must_use]
     pub fn path(&self) -> &Path {
         self.0.connector.path()
     }
 
-    /// The engine's recorder.
+    /// Recorder for the engine.
     #[must_use]
     pub fn recorder(&self) -> Arc<dyn Recorder> {
         Arc::new(StoreRecorder::new(Arc::clone(&self.0)))
     }
 
-    /// The recorded calls.
+    /// Recorded calls.
     #[must_use]
     pub fn calls(&self) -> CallRepository<'_> {
         CallRepository(&self.0)
     }
 
-    /// The tokens.
+    /// Tokens.
     #[must_use]
     pub fn tokens(&self) -> TokenRepository<'_> {
         TokenRepository(&self.0)
     }
 
-    /// The sources of tools.
+    /// Sources of tools.
     #[must_use]
     pub fn sources(&self) -> SourceRepository<'_> {
         SourceRepository(&self.0)
     }
 
-    /// The grants.
+    /// Grants.
     #[must_use]
     pub fn grants(&self) -> GrantRepository<'_> {
         GrantRepository(&self.0)
     }
 
-    /// The policy rules that were made over the network.
+    /// Policy rules that were created over the network.
     #[must_use]
     pub fn rules(&self) -> RuleRepository<'_> {
         RuleRepository(&self.0)
     }
 
-    /// The specs of tools.
+    /// Specs of tools.
     #[must_use]
     pub fn specs(&self) -> SpecRepository<'_> {
         SpecRepository(&self.0)
     }
 
-    /// The agents that were made over the network or on the command line.
+    /// Agents that were created over the network or on the command line.
     #[must_use]
     pub fn agents(&self) -> AgentRepository<'_> {
         AgentRepository(&self.0)
     }
 
-    /// The conversations.
+    /// Conversations.
     #[must_use]
     pub fn sessions(&self) -> SessionRepository<'_> {
         SessionRepository { database: &self.0, principal: None }
     }
 
-    /// The requests to models and their costs.
+    /// Model requests and their costs.
     #[must_use]
     pub fn usage(&self) -> UsageRepository<'_> {
         UsageRepository(&self.0)
@@ -200,10 +200,10 @@ impl Store {
         &self.0
     }
 
-    /// Has everything written that waits now.
+    /// Writes all waiting records.
     ///
     /// # Errors
-    /// [`StoreError::Unwritten`] where the database could not be written to: the records still wait.
+    /// [`StoreError::Unwritten`] if the database could not be written to. The records still wait.
     pub async fn flush(&self) -> Result<(), StoreError> {
         match submit::flush(&self.0.queue).await? {
             0 => Ok(()),
@@ -214,19 +214,19 @@ impl Store {
         }
     }
 
-    /// Writes what waits and closes the database. Records that come later are lost, and counted.
+    /// Writes all waiting records and closes the database. Later records are lost and counted.
     pub async fn close(&self) {
         self.0.queue.stop();
         let ended = self.0.writer_ended.lock().take();
         if let Some(ended) = ended {
-            // It resolves by being dropped.
+            // The sender is dropped, which resolves the receiver.
             let _ = ended.await;
         }
         self.0.readers.close().await;
     }
 }
 
-/// Brings a database just opened to this program's schema.
+/// Upgrades a newly opened database to this program's schema.
 async fn prepare(
     conn: &mut SqliteConnection,
     found: DatabaseFile,
@@ -239,7 +239,7 @@ async fn prepare(
     if found == DatabaseFile::Empty {
         migrations::claim(conn).await?;
     }
-    // The version in the file may be behind the one in the log.
+    // The file may have an older version than its write-ahead log.
     let version = migrations::version_of(conn).await?;
     let newest = migrations::newest_version(migrations);
     migrations::check_known(path, version, newest)?;

@@ -1,18 +1,18 @@
-//! Numbers of tokens, as model providers report them.
+//! Token counts as reported by model providers.
 
 use serde::{Deserialize, Serialize};
 
-/// Numbers of tokens. None where they were not reported, never 0 for that.
+/// Token counts. None means not reported; it is never stored as 0.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TokenCounts {
-    /// Read, those from a cache among them.
+    /// Input tokens, including cached ones.
     pub input: Option<u64>,
-    /// Written, those spent on thinking among them.
+    /// Output tokens, including reasoning.
     pub output: Option<u64>,
-    /// Of those read, from a cache.
+    /// Input tokens read from a cache.
     pub cached: Option<u64>,
-    /// Of those read, written into a cache.
+    /// Input tokens written to a cache.
     pub cache_written: Option<u64>,
-    /// Of those written, spent on thinking.
+    /// Output tokens used for reasoning.
     pub reasoning: Option<u64>,
 }

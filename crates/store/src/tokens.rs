@@ -1,4 +1,4 @@
-//! Tokens: what is known of each, never its text.
+//! Records of tokens, without their text.
 
 use std::sync::Arc;
 
@@ -13,42 +13,42 @@ use crate::error::StoreError;
 /// A token. Times are milliseconds since the Unix epoch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct TokenRecord {
-    /// Its id, which is also its principal's; the owner's is `owner`.
+    /// Id of the token and of its principal; `owner` for the owner's token.
     pub id: String,
-    /// SHA-256 of its text. Never shown.
+    /// SHA-256 of the token's text. Never shown.
     #[serde(skip)]
     pub hash: [u8; 32],
     /// Role of the token.
     pub role: Role,
-    /// A name for people.
+    /// Display name.
     pub label: String,
-    /// The only agent it may use.
+    /// The only agent that the token may use.
     pub agent: Option<String>,
-    /// The device it was made for.
+    /// Id of the device for which the token was created.
     pub device_id: Option<String>,
-    /// That device's name.
+    /// Name of that device.
     pub device_name: Option<String>,
-    /// That device's platform.
+    /// Platform of that device.
     pub platform: Option<String>,
-    /// When it was made.
+    /// Time of creation.
     pub created_ms: i64,
-    /// When it ends.
+    /// Time of expiry.
     pub expires_ms: Option<i64>,
-    /// When it was revoked.
+    /// Time of revocation.
     pub revoked_ms: Option<i64>,
-    /// When it was last used, to about a second.
+    /// Time of the last use, to about a second.
     pub last_used_ms: Option<i64>,
 }
 
 impl TokenRecord {
-    /// Reports whether the token is valid at a time.
+    /// True if the token is valid at a time.
     #[must_use]
     pub fn is_active(&self, now_ms: i64) -> bool {
         self.revoked_ms.is_none() && self.expires_ms.is_none_or(|end| now_ms < end)
     }
 }
 
-/// The table of tokens. Changes are on disk, whatever the durability of calls, when they answer.
+/// The table of tokens. A change is on disk when its method returns, regardless of the durability of calls.
 #[derive(Debug, Clone, Copy)]
 pub struct TokenRepository<'s>(pub(crate) &'s Database);
 
@@ -60,7 +60,7 @@ impl TokenRepository<'_> {
     /// Adds a token.
     ///
     /// # Errors
-    /// [`StoreError::TokenExists`] where its id or its hash is there already; else what SQLite says.
+    /// [`StoreError::TokenExists`] if the id or the hash exists; otherwise the error of SQLite.
     pub async fn insert(&self, token: &TokenRecord) -> Result<(), StoreError> {
         const INSERT: &str = "INSERT INTO tokens (id, hash, role, label, agent, device_id, device_name, platform, \
              created_ms, expires_ms, revoked_ms, last_used_ms) VALUES (?,?,?,?,?,?,?,?,?,?,?,?) \
@@ -82,7 +82,7 @@ impl TokenRepository<'_> {
         if inserted { Ok(()) } else { Err(StoreError::TokenExists { id: token.id.clone() }) }
     }
 
-    /// Every token, oldest first; those that were revoked or have ended too.
+    /// Lists all tokens, oldest first, including revoked and expired ones.
     ///
     /// # Errors
     /// Fails if SQLite fails.
@@ -93,7 +93,7 @@ impl TokenRepository<'_> {
         rows.iter().map(read).collect()
     }
 
-    /// The tokens that let anyone in at a time.
+    /// Lists the tokens that are valid at a time.
     ///
     /// # Errors
     /// Fails if SQLite fails.
@@ -103,7 +103,7 @@ impl TokenRepository<'_> {
         Ok(all)
     }
 
-    /// Revokes a token for good. Answers whether there was one that was not revoked yet.
+    /// Revokes a token permanently. Returns true if the token existed and was not revoked before.
     ///
     /// # Errors
     /// Fails if SQLite fails.
@@ -113,7 +113,7 @@ impl TokenRepository<'_> {
         self.0.change(WRITING, sqlx::query(REVOKE).bind(at_ms).bind(id)).await
     }
 
-    /// Names a token. Answers whether there is one.
+    /// Sets the display name of a token. Returns true if the token exists.
     ///
     /// # Errors
     /// Fails if SQLite fails.
@@ -124,7 +124,8 @@ impl TokenRepository<'_> {
             .await
     }
 
-    /// Replaces a token's hash: its old text lets nobody in any more. Answers whether there is one.
+    /// Replaces the hash of a token, so that its old text is no longer valid. Returns true if the token
+    /// exists.
     ///
     /// # Errors
     /// Fails if SQLite fails.
@@ -134,7 +135,7 @@ impl TokenRepository<'_> {
         self.0.change(WRITING, query).await
     }
 
-    /// Notes that a token was used. Costs a moment and is written within about a second.
+    /// Records a use of a token. Returns at once; the change is written within about a second.
     pub fn touch(&self, id: &Arc<str>, at_ms: i64) {
         self.0.queue.touch_token(id, at_ms);
     }

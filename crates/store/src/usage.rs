@@ -1,5 +1,5 @@
-//! Requests to models, their tokens and costs. No conversation text is here: only numbers, and the names they
-//! are added up by. They stay when a session is removed.
+//! Model requests with their tokens and costs. They contain no conversation text: only numbers, and the names
+//! by which these are summed. They stay when a session is removed.
 
 mod model_request;
 mod report;
@@ -18,13 +18,13 @@ pub(crate) use model_request::push_request;
 const READING: &str = "read of what was used";
 const WRITING: &str = "writing of a request to a model";
 
-/// The requests to models.
+/// The table of model requests.
 #[derive(Debug, Clone, Copy)]
 pub struct UsageRepository<'s>(pub(crate) &'s Database);
 
 impl UsageRepository<'_> {
-    /// Keeps requests that belong to no running turn; those of a turn are kept with what was said in it. It survives
-    /// the program, not the computer.
+    /// Stores requests that belong to no running turn; requests of a turn are stored with its messages. They
+    /// survive a crash of the program, but not of the computer.
     ///
     /// # Errors
     /// Fails if SQLite fails. Then no request is stored.
@@ -34,7 +34,7 @@ impl UsageRepository<'_> {
             .await
     }
 
-    /// Known cost of a principal's requests that began at a time or later, in one currency.
+    /// Known cost of a principal's requests that started at a time or later, in one currency.
     ///
     /// # Errors
     /// Fails if SQLite fails.

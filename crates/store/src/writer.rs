@@ -1,8 +1,8 @@
-//! The one writer: a thread of its own with the one connection that writes. It collects the records of a
-//! window, writes them in one transaction, tells those who wait, then does other work and starts again.
+//! The single writer: a thread with the only connection that writes. It collects the records of a time
+//! window, writes them in one transaction, notifies waiting calls, then does other work and starts again.
 //!
-//! When the database can't be written to, it keeps what it has (as much as the queue allows) and tries again,
-//! ever more rarely. It never blocks a call: those who wait for a commit are let go after a bounded time.
+//! If the database cannot be written to, the writer keeps its records (as many as the queue allows) and
+//! retries with growing pauses. It never blocks a call: waiting calls continue after a bounded time.
 
 mod checkpoints;
 mod connection;
@@ -37,24 +37,24 @@ use crate::error::{StoreError, is_connection_error, is_transient};
 use crate::health::RecordingCounters;
 use crate::options::StoreOptions;
 
-/// Time for which changes that may be late are collected.
+/// Time for which deferrable changes are collected.
 const SOFT_WINDOW: Duration = Duration::from_secs(1);
-/// The same where there are drafts of answers among them.
+/// Time for which deferrable changes are collected if they include drafts of answers.
 const DRAFT_WINDOW: Duration = Duration::from_millis(250);
-/// Attempts to write what is left when the store is closed, and the pause between them.
+/// Number of attempts to write the remaining records when the store closes, and the pause between them.
 const LAST_ATTEMPTS: u32 = 3;
 const LAST_PAUSE: Duration = Duration::from_millis(100);
 
 struct WriterThread {
     queue: Arc<WriteQueue>,
     counters: Arc<RecordingCounters>,
-    /// Time that a record waits for others.
+    /// Time that a record waits for others in the same batch.
     window: Duration,
     connection: WriterConnection,
     rows: RowWriter,
-    /// Records taken and not yet written, oldest first.
+    /// Records taken from the queue and not yet written, oldest first.
     pending: Vec<QueueEntry>,
-    /// An empty buffer for the queue.
+    /// Empty buffer for the queue.
     spare: Vec<QueueEntry>,
     closed_ids: HashSet<CallId>,
     soft_deadline: Option<Instant>,
@@ -62,10 +62,10 @@ struct WriterThread {
     checkpoints: CheckpointScheduler,
 }
 
-/// Starts the thread. The receiver resolves when it has ended.
+/// Starts the thread. The receiver resolves when the thread has ended.
 ///
 /// # Errors
-/// Fails if the system gives no thread or no runtime.
+/// Fails if the system cannot create a thread or a runtime.
 pub(crate) fn start(
     queue: Arc<WriteQueue>,
     counters: Arc<RecordingCounters>,
@@ -99,11 +99,11 @@ pub(crate) fn start(
     Ok(end)
 }
 
-/// Closes the queue when the thread ends, however it ends, so that nobody waits for it.
+/// Closes the queue when the thread ends for any reason, so that no call waits forever.
 struct WriterExitGuard {
     queue: Arc<WriteQueue>,
     counters: Arc<RecordingCounters>,
-    /// Dropped last; that is the signal.
+    /// Dropped last, which signals the end.
     _ended: oneshot::Sender<()>,
 }
 
@@ -137,7 +137,7 @@ impl WriterThread {
         }
     }
 
-    /// Waits until there is something to do now. Answers whether the store is being closed.
+    /// Waits until there is work to do. Returns true if the store is closing.
     async fn wait(&mut self) -> bool {
         let mut window_end = None;
         loop {
@@ -160,7 +160,7 @@ impl WriterThread {
             };
             match [records_due, self.soft_deadline].into_iter().flatten().min() {
                 Some(due) if due <= now => return false,
-                // Woken or not, the next glance tells.
+                // The next iteration decides, whether it was notified or timed out.
                 Some(due) => {
                     let _ = timeout_at(due, self.queue.wait_for_wake()).await;
                 }
@@ -169,7 +169,7 @@ impl WriterThread {
         }
     }
 
-    /// Adds records to those held. An opening whose closing is there too has nothing to add to it.
+    /// Adds records to the pending ones. A start is redundant if its end is there too.
     fn add_records(&mut self, mut records: Vec<QueueEntry>) {
         self.closed_ids.clear();
         self.closed_ids.extend(records.iter().filter_map(|entry| match &entry.record {
@@ -195,14 +195,14 @@ impl WriterThread {
         self.spare = queue::reusable_buffer(records);
     }
 
-    /// Writes what is held, as far as that goes.
+    /// Writes pending records, as far as possible.
     async fn write_records(&mut self) {
         while !self.pending.is_empty() {
             let count = self.pending.len().min(rows::MAX_ROWS);
             let began = Instant::now();
             match self.try_write(count).await {
                 Ok(()) => {
-                    // Before those who wait are told: they see it as it is.
+                    // Before the waiting calls are notified, so that they see the new state.
                     self.handle_recovery();
                     self.counters.add_written(count);
                     let bytes = self.settle(count, true);
@@ -212,7 +212,7 @@ impl WriterThread {
                     self.handle_failure(began, &error);
                     return;
                 }
-                // No later attempt would do better, and it would keep all the others back.
+                // Retrying would fail again, and it would block all other records.
                 Err(error) => {
                     self.handle_failure(began, &error);
                     self.counters.add_lost(count);
@@ -235,7 +235,7 @@ impl WriterThread {
         transaction.commit().await
     }
 
-    /// Lets go of the first records, telling those who wait if they were written. Answers their weight.
+    /// Removes the first records, and notifies the waiting calls if they were written. Returns their weight.
     fn settle(&mut self, count: usize, written: bool) -> usize {
         let mut gone: Vec<QueueEntry> = if count == self.pending.len() {
             mem::take(&mut self.pending)
@@ -247,7 +247,7 @@ impl WriterThread {
         for entry in &mut gone {
             bytes += entry.weight;
             if let Some(done) = entry.done.take_if(|_| written) {
-                // Whoever waited may have gone.
+                // The caller may be gone.
                 let _ = done.send(());
             }
         }
@@ -264,7 +264,7 @@ impl WriterThread {
         }
         if self.faults.is_lasting() {
             self.queue.set_degraded(true);
-            // The calls go on; their records stay.
+            // The calls continue; their records stay pending.
             for entry in &mut self.pending {
                 entry.done = None;
             }
@@ -300,7 +300,7 @@ impl WriterThread {
         for work in work {
             match work {
                 WriterJob::Flush(answer) => {
-                    // Nobody waits any more.
+                    // The caller may be gone.
                     let _ = answer.send(self.pending.len());
                 }
                 WriterJob::Run { durable, task } => {
@@ -311,7 +311,7 @@ impl WriterThread {
         }
     }
 
-    /// The last records. Those that can't be written are counted as lost when the thread ends.
+    /// Writes the last records. Those that cannot be written are counted as lost when the thread ends.
     async fn finish(mut self) {
         for _ in 1..LAST_ATTEMPTS {
             if self.pending.is_empty() && !self.queue.status().records {

@@ -219,7 +219,7 @@ impl ToolError {
         self
     }
 
-    /// The coarse reason.
+    /// The kind of failure.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         self.code.kind()

@@ -1,4 +1,4 @@
-//! Names of tools and sources (invariant "names do not depend on who came first").
+//! Names of tools and sources. The name of a tool never depends on the order in which sources connect.
 //!
 //! A tool's *id* is `source/tool`; globs, grants and policy match it. Models see its *exposed name*
 //! `source__tool`. A pure function makes it and never gives two ids the same name: a slug contains no `_`, so

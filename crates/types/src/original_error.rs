@@ -7,7 +7,7 @@ use crate::json::RawJson;
 /// A failed call as the tool's own protocol reported it.
 #[derive(Debug, Clone, PartialEq)]
 pub enum OriginalError {
-    /// A result that says of itself that the tool failed (in MCP: `isError`), as it was written.
+    /// A tool result marked as failed (in MCP: `isError`), byte for byte.
     Result(RawJson),
     /// A JSON-RPC error response: the server rejected the request or could not answer it.
     JsonRpc(JsonRpcError),

@@ -12,32 +12,33 @@ pub struct ToolOutput {
     pub content: Vec<ContentPart>,
     /// Structured value, exactly as the tool wrote it.
     pub structured: Option<RawJson>,
-    /// The whole result as the tool's own protocol wrote it, for a caller that speaks the same protocol. It means the
-    /// same as the other fields, so whoever changes those must drop it ([`ToolOutput::without_original`]). Most tools
-    /// set none. It is neither stored nor counted in [`ToolOutput::size`].
+    /// The whole result as the tool's own protocol wrote it, for a caller that speaks the same protocol. It
+    /// means the same as the other fields. Code that changes them must drop it
+    /// ([`ToolOutput::without_original`]). Most tools set none. It is neither stored nor counted in
+    /// [`ToolOutput::size`].
     pub original: Option<RawJson>,
 }
 
 impl ToolOutput {
-    /// An output of these parts and this structured value.
+    /// Creates an output of these parts and this structured value.
     #[must_use]
     pub fn new(content: Vec<ContentPart>, structured: Option<RawJson>) -> Self {
         Self { content, structured, original: None }
     }
 
-    /// An output of text only.
+    /// Creates an output of text only.
     #[must_use]
     pub fn text(text: impl Into<String>) -> Self {
         Self::new(vec![ContentPart::text(text)], None)
     }
 
-    /// An output of a structured value only.
+    /// Creates an output of a structured value only.
     #[must_use]
     pub fn structured(value: RawJson) -> Self {
         Self::new(Vec::new(), Some(value))
     }
 
-    /// The same output without [`ToolOutput::original`].
+    /// Returns the same output without [`ToolOutput::original`].
     #[must_use]
     pub fn without_original(self) -> Self {
         Self { original: None, ..self }

@@ -1,9 +1,9 @@
-//! Errors about names in files that had another name in an earlier version.
+//! Hints for fields that had another name in an earlier version.
 
 use std::borrow::Cow;
 
-/// Adds the present name to serde's message about an unknown field or variant, if it is a former name of one that is
-/// expected there. Every other message is returned unchanged.
+/// Adds the new name to serde's message about an unknown field or variant, if a known former name was used.
+/// Every other message is returned unchanged.
 ///
 /// ```
 /// let message = "unknown field `env`, expected `program` or `pass_env`";
@@ -19,7 +19,7 @@ pub fn describe_renamed_field<'m>(message: &'m str, renamed: &[(&str, &str)]) ->
             .and_then(|rest| rest.strip_prefix(" `"))
             .and_then(|rest| rest.split_once('`'));
         let Some((name, expected)) = unknown else { continue };
-        // A table of another kind may not have the new field either.
+        // The message of another table may not expect the new field either.
         let present = renamed
             .iter()
             .filter(|(former, _)| *former == name)

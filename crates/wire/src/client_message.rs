@@ -247,7 +247,7 @@ impl RegisterTools {
             if is_object(tool.get()) {
                 tool.to()
             } else {
-                Err(serde::de::Error::custom("a tool's spec is a JSON object"))
+                Err(serde::de::Error::custom("a tool's spec must be a JSON object"))
             }
         })
     }

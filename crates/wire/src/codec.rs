@@ -50,11 +50,11 @@ pub(crate) struct TypeTag<'a> {
 /// Reads the tag of a frame.
 pub(crate) fn tag(text: &str) -> Result<std::borrow::Cow<'_, str>, FrameError> {
     if nests_deeper_than(text, MAX_DEPTH) {
-        return Err(FrameError::InvalidJson(format!("it nests deeper than {MAX_DEPTH} levels")));
+        return Err(FrameError::InvalidJson(format!("it is nested deeper than {MAX_DEPTH} levels")));
     }
     // serde accepts an array of a struct's fields in place of the object, so it is refused here.
     if !is_object(text) {
-        return Err(FrameError::InvalidJson("it does not start with {".into()));
+        return Err(FrameError::InvalidJson("it must be a JSON object, which starts with {".into()));
     }
     match serde_json::from_str::<TypeTag<'_>>(text) {
         Ok(TypeTag { kind: Some(kind) }) => Ok(kind),

@@ -52,19 +52,19 @@ fn frame() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn reading_never_panics(text in any::<String>()) {
+    fn decoding_never_panics(text in any::<String>()) {
         let _ = ClientMessage::decode(&text);
         let _ = GatewayMessage::decode(&text);
     }
 
     #[test]
-    fn reading_bytes_near_json_never_panics(text in r#"[\[\]{}",:\\a-f0-9 ]{0,80}"#) {
+    fn decoding_text_similar_to_json_never_panics(text in r#"[\[\]{}",:\\a-f0-9 ]{0,80}"#) {
         let _ = ClientMessage::decode(&text);
         let _ = GatewayMessage::decode(&text);
     }
 
     #[test]
-    fn what_is_read_is_written_back(text in frame()) {
+    fn a_decoded_frame_encodes_to_an_equal_frame(text in frame()) {
         if let Ok(message) = ClientMessage::decode(&text) {
             prop_assert_eq!(ClientMessage::decode(&message.encode()).unwrap(), message);
         }
@@ -74,7 +74,7 @@ proptest! {
     }
 
     #[test]
-    fn cut_frames_are_refused(text in frame(), at in any::<prop::sample::Index>()) {
+    fn truncated_frames_are_refused(text in frame(), at in any::<prop::sample::Index>()) {
         let cut: String = text.chars().take(at.index(text.chars().count())).collect();
         prop_assert!(ClientMessage::decode(&cut).is_err());
         prop_assert!(GatewayMessage::decode(&cut).is_err());

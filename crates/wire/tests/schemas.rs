@@ -67,7 +67,7 @@ fn schema(file_name: &str) -> jsonschema::Validator {
 }
 
 #[test]
-fn golden_frames_fit_the_schemas() {
+fn golden_frames_match_the_schemas() {
     for (file_name, frames) in [
         ("client.json", include_str!("../testdata/from_client.jsonl")),
         ("gateway.json", include_str!("../testdata/from_gateway.jsonl")),
@@ -83,7 +83,7 @@ fn golden_frames_fit_the_schemas() {
 
 /// The schema and the code refuse the same frames.
 #[test]
-fn frames_that_the_code_refuses_do_not_fit() {
+fn frames_refused_by_the_code_do_not_match_the_schemas() {
     let client = schema("client.json");
     for frame in [
         json!({}),
@@ -124,14 +124,14 @@ fn frames_that_the_code_refuses_do_not_fit() {
 
 /// Version 1 clients read null as the text "null".
 #[test]
-fn the_gateway_promises_no_null_where_a_field_can_be_left_out() {
+fn optional_fields_of_the_gateway_are_never_null() {
     let gateway = schema("gateway.json");
     assert!(!gateway.is_valid(&json!({"type": "error", "message": "no", "code": null})));
     assert!(gateway.is_valid(&json!({"type": "error", "message": "no"})));
 }
 
 #[test]
-fn every_type_is_described_and_no_trace_of_rust_is_left() {
+fn every_type_has_a_description_without_rust_syntax() {
     for document in schema_documents() {
         let text = document.schema.to_string();
         assert!(!text.contains("::") && !text.contains("[`"), "{}", document.file_name);

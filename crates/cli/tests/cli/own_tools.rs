@@ -43,7 +43,7 @@ fn a_tool_is_tested_defined_called_and_removed() {
     let called = folder.json(&["tools", "call", "own__hello", r#"{"who": "you"}"#]);
     assert_eq!(called["result"]["stdout"], "hello you\n");
     folder.run(["tools", "test", "own/hello", r#"{"who": "you"}"#]).assert_success();
-    folder.run(["tools", "add", text(&file)]).assert_failure(1, "there is another of this name, in");
+    folder.run(["tools", "add", text(&file)]).assert_failure(1, "this name is already used in");
 
     folder.run(["tools", "remove", "own__hello"]).assert_success();
     assert!(!kept.exists());
@@ -113,7 +113,7 @@ fn tools_in_the_owners_files_are_not_removed() {
     let file = write(&folder, "hello.toml", HELLO);
     folder
         .run(["tools", "add", text(&file)])
-        .assert_failure(1, &format!("there is another of this name, in {place}"));
+        .assert_failure(1, &format!("this name is already used in {place}"));
     folder.run(["doctor"]).assert_success();
     std::fs::write(&mine, "\n[[tool]]\nname = \"hello\"\n").unwrap();
     let found = folder.run(["doctor"]);

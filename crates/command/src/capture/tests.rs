@@ -7,7 +7,7 @@ async fn captured(keep: CaptureEnd, text: &str) -> OutputCapture {
 }
 
 #[tokio::test]
-async fn long_texts_are_cut_at_one_end_and_marked() {
+async fn a_long_output_is_truncated_at_one_end_and_marked() {
     let whole = captured(CaptureEnd::Start, "0123456789").await;
     assert_eq!((whole.text().as_str(), whole.is_truncated()), ("0123456789", false));
     assert_eq!(captured(CaptureEnd::Start, "0123456789abc").await.text(), "0123456789\n[3 bytes cut]");
@@ -17,7 +17,7 @@ async fn long_texts_are_cut_at_one_end_and_marked() {
 }
 
 #[tokio::test]
-async fn what_is_not_text_is_replaced() {
+async fn invalid_utf8_is_replaced() {
     let mut capture = OutputCapture::new(10, CaptureEnd::Start);
     capture.read_from(Some(&b"a\xFFb"[..])).await;
     assert_eq!(capture.text(), "a\u{FFFD}b");

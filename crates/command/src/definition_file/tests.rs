@@ -21,7 +21,7 @@ fn assert_refused(text: &str, place: (usize, usize), part: &str) {
 }
 
 #[test]
-fn entries_are_read_one_by_one() {
+fn each_entry_is_parsed_on_its_own() {
     let text = "\n[[tool]]\nname = 'a'\ndescription = 'A'\nwhat = 'x'\n\n  [[tool]]\nname = 5\n\n[[tool]]\n";
     let file = DefinitionFile::parse(text).unwrap();
     let places: Vec<_> =
@@ -39,7 +39,7 @@ fn entries_are_read_one_by_one() {
 }
 
 #[test]
-fn what_is_wrong_is_told_before_what_is_missing() {
+fn invalid_keys_are_reported_before_missing_ones() {
     assert_refused("[[tool]]\nname = 5\n", (2, 8), "expected a string");
     assert_refused("[[tool]]\nname = 'a'\nnonsense = 1\n", (3, 1), "unknown field `nonsense`");
     assert_refused("[[tool]]\ndescription = 'a'\nwhat = [\n  1]\n", (3, 8), "expected a string");
@@ -49,7 +49,7 @@ fn what_is_wrong_is_told_before_what_is_missing() {
 }
 
 #[test]
-fn kinds_are_those_that_the_reader_knows() {
+fn an_unknown_kind_is_an_error() {
     assert_eq!(entry("[[tool]]\n").kind(&["command"]), Ok("command"));
     assert_eq!(entry("[[tool]]\nkind = 'http'\n").kind(&["command", "http"]), Ok("http"));
     for bad in ["'http'", "5", "''"] {
@@ -61,7 +61,7 @@ fn kinds_are_those_that_the_reader_knows() {
 }
 
 #[test]
-fn what_is_no_file_of_definitions_is_refused() {
+fn an_invalid_file_of_definitions_is_an_error() {
     for (text, line) in [("a = 1\nx = = 1", 2), ("\n[tool]\nname = 'a'", 2), ("tool = 'a'", 1)] {
         assert_eq!(DefinitionFile::parse(text).unwrap_err().line, line, "{text}");
     }

@@ -12,21 +12,21 @@ fn filled(template: &ArgvTemplate, args: Value) -> Vec<String> {
 }
 
 #[test]
-fn a_value_is_one_element_whatever_it_holds() {
+fn a_value_is_never_split_into_several_elements() {
     let template = template(&["--", "{text}", "--n={n}", "{{{text}}}", ""]);
     let argv = filled(&template, json!({ "text": "a b; rm -rf ~ $(x) \"", "n": 1.5 }));
     assert_eq!(argv, ["--", "a b; rm -rf ~ $(x) \"", "--n=1.5", "{a b; rm -rf ~ $(x) \"}", ""]);
 }
 
 #[test]
-fn values_that_are_no_text_are_json() {
+fn values_other_than_strings_are_inserted_as_json() {
     let template = template(&["{a}", "{b}", "{c}", "{d}"]);
     let argv = filled(&template, json!({ "a": [1, "x"], "b": { "k": null }, "c": true, "d": 12 }));
     assert_eq!(argv, [r#"[1,"x"]"#, r#"{"k":null}"#, "true", "12"]);
 }
 
 #[test]
-fn an_element_without_its_value_goes_and_a_group_goes_together() {
+fn an_element_or_group_without_its_value_is_omitted() {
     let args = [
         ArgDefinition::One("--all={all}".into()),
         ArgDefinition::Together(vec!["--limit".into(), "{limit}".into()]),
@@ -39,7 +39,7 @@ fn an_element_without_its_value_goes_and_a_group_goes_together() {
 }
 
 #[test]
-fn a_value_is_not_searched_for_holes() {
+fn placeholders_in_a_value_are_not_replaced() {
     let template = template(&["{a}{b}"]);
     assert_eq!(filled(&template, json!({ "a": "{b}", "b": "{a}" })), ["{b}{a}"]);
 }
@@ -51,7 +51,7 @@ fn null_characters_are_refused() {
 }
 
 #[test]
-fn odd_braces_are_refused() {
+fn unbalanced_braces_are_an_error() {
     for element in ["{", "{a", "a}", "{}", "{a{b}"] {
         assert!(ArgvTemplate::parse(&[ArgDefinition::One(element.to_owned())]).is_err(), "{element}");
     }

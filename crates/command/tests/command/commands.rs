@@ -9,7 +9,7 @@ use toolway_types::Code;
 use crate::fixtures::{command, prepare_all, run};
 
 #[tokio::test]
-async fn text_comes_back_with_exit_code_and_complaints_apart() {
+async fn the_result_has_exit_code_stdout_and_stderr() {
     let folder = tempfile::tempdir().unwrap();
     let tool = command(&folder, "program = \"sh\"\nargs = [\"-c\", \"echo out; echo err >&2\"]\n");
     let told = run(&tool, json!({})).await.unwrap();
@@ -36,7 +36,7 @@ async fn an_argument_value_stays_one_argv_element_and_runs_no_shell_e5() {
 }
 
 #[tokio::test]
-async fn the_environment_is_empty_but_for_the_list() {
+async fn the_environment_has_only_listed_variables() {
     let folder = tempfile::tempdir().unwrap();
     let bare = command(&folder, "program = \"env\"\n");
     assert_eq!(run(&bare, json!({})).await.unwrap()["stdout"], "");
@@ -51,7 +51,7 @@ async fn the_environment_is_empty_but_for_the_list() {
 }
 
 #[tokio::test]
-async fn arguments_can_go_to_standard_input_and_json_comes_back_as_json() {
+async fn json_can_be_passed_on_standard_input_and_parsed_from_standard_output() {
     let folder = tempfile::tempdir().unwrap();
     let cat = command(
         &folder,
@@ -85,7 +85,7 @@ async fn long_program_outputs_are_truncated_and_marked_without_delay_r19() {
 }
 
 #[tokio::test]
-async fn it_runs_where_the_file_says() {
+async fn the_program_runs_in_the_configured_folder() {
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir(folder.path().join("sub")).unwrap();
     let real = fs::canonicalize(folder.path()).unwrap();
@@ -96,7 +96,7 @@ async fn it_runs_where_the_file_says() {
 }
 
 #[tokio::test]
-async fn arguments_that_no_program_can_be_given_are_a_failure_with_a_hint() {
+async fn arguments_that_are_too_long_fail_with_a_hint() {
     let folder = tempfile::tempdir().unwrap();
     let tool = command(
         &folder,
@@ -109,7 +109,7 @@ async fn arguments_that_no_program_can_be_given_are_a_failure_with_a_hint() {
 }
 
 #[test]
-fn what_a_tool_does_to_the_world_is_in_its_spec() {
+fn annotations_and_permissions_are_in_the_spec() {
     let folder = tempfile::tempdir().unwrap();
     let env =
         CommandEnv { environment: [("PATH".into(), "/bin".into())].into(), base_dir: folder.path().into() };

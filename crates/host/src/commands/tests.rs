@@ -68,25 +68,25 @@ fn a_file_becomes_tools() {
 }
 
 #[test]
-fn errors_say_where() {
+fn errors_have_a_position() {
     refused("[[tool]]\nname = \"a\"\n", 1, "missing field");
     refused("[[tool]]\nname = \"a\"\nnonsense = 1\n", 3, "unknown field `nonsense`");
     refused("x = = 1", 1, "");
     refused("[other]\n", 1, "unknown field `other`");
     refused(&format!("\n[[tool]]\n{SH}\ninput = \"shell\"\n"), 6, "unknown variant `shell`");
-    refused(&format!("[[tool]]\n{SH}\nargs = [1]\n"), 5, "an element of args is text");
+    refused(&format!("[[tool]]\n{SH}\nargs = [1]\n"), 5, "an element of args must be a string");
     let error = read("[[tool]]\nname = 5\n").unwrap_err();
     assert_eq!((error.line, error.column), (2, 8));
 }
 
 #[test]
-fn what_does_not_fit_together_is_refused() {
+fn an_inconsistent_definition_is_an_error() {
     let with = |more: &str| format!("\n\n[[tool]]\n{SH}\n{more}\n");
-    refused(&with("args = [\"{x}\"]"), 3, "parameters name no such property");
-    refused(&with("parameters = { properties = { x = {} } }"), 3, "the parameter x is in none of the args");
+    refused(&with("args = [\"{x}\"]"), 3, "parameters has no property x");
+    refused(&with("parameters = { properties = { x = {} } }"), 3, "args does not use the parameter x");
     refused(&with("input = \"stdin-json\"\nargs = [\"{x}\"]"), 3, "standard input");
     refused(&with("args = [\"{x\"]"), 3, "unclosed brace");
-    refused(&with("parameters = '{'"), 3, "parameters are not JSON");
+    refused(&with("parameters = '{'"), 3, "parameters must be JSON");
     refused(&with("parameters = '[]'"), 3, "of an object");
     refused(
         &with("parameters = { properties = { x = { type = 'y' } } }\nargs = ['{x}']"),
@@ -96,12 +96,12 @@ fn what_does_not_fit_together_is_refused() {
     refused(&with("cwd = \"/nowhere/at/all\""), 3, "is not a folder");
     refused(&with("timeout_s = 0"), 3, "timeout_s");
     refused(&with("timeout_s = -1.5"), 3, "timeout_s");
-    refused(&format!("[[tool]]\n{SH}\n[[tool]]\n{SH}\n"), 5, "another of this name");
+    refused(&format!("[[tool]]\n{SH}\n[[tool]]\n{SH}\n"), 5, "already used");
     refused("[[tool]]\nname = \"\"\ndescription = \"\"\nprogram = \"/bin/sh\"\n", 1, "the name is empty");
 }
 
 #[test]
-fn programs_are_found_once_or_refused() {
+fn a_program_that_is_not_found_is_an_error() {
     let with =
         |program: &str| format!("[[tool]]\nname = \"a\"\ndescription = \"\"\nprogram = \"{program}\"\n");
     assert!(read(&with("sh")).is_ok());

@@ -1,4 +1,4 @@
-//! The battery, as Linux tells it under `/sys/class/power_supply`. Elsewhere none is told.
+//! Battery state from `/sys/class/power_supply` on Linux. Other systems report none.
 
 use std::fs;
 use std::path::Path;
@@ -6,19 +6,19 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Where Linux lists what feeds the computer.
+/// Folder where Linux lists power supplies.
 pub(super) const POWER_SUPPLIES: &str = "/sys/class/power_supply";
 
-/// How the battery does.
+/// Charge and state of a battery.
 #[derive(Debug, PartialEq, Serialize, JsonSchema)]
 pub(super) struct BatteryStatus {
-    /// How full it is.
+    /// Charge in percent.
     percent: u8,
     /// `Charging`, `Discharging`, `Full`, `Not charging` or `Unknown`.
     state: String,
 }
 
-/// The first battery of the computer itself; those of mice and headsets (`scope` is `Device`) do not count.
+/// Reads the computer's first battery. Batteries of mice and headsets (`scope` is `Device`) do not count.
 pub(super) fn read(supplies: &Path) -> Option<BatteryStatus> {
     let mut supplies: Vec<_> = fs::read_dir(supplies).ok()?.flatten().map(|entry| entry.path()).collect();
     supplies.sort();

@@ -1,4 +1,4 @@
-//! `device_info`: what this computer is.
+//! `device_info`: operating system, hardware and uptime of this computer.
 
 use std::path::Path;
 
@@ -21,19 +21,19 @@ struct DeviceInfo {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     os_version: Option<String>,
-    /// The kernel's release.
+    /// Kernel release.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     kernel: Option<String>,
-    /// Such as `x86_64` or `aarch64`.
+    /// Processor architecture, for example `x86_64` or `aarch64`.
     architecture: String,
     cpu: Processor,
     memory: MemoryUsage,
-    /// Seconds since it was started.
+    /// Seconds since the computer started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u64")]
     uptime_s: Option<u64>,
-    /// Only where there is one.
+    /// The battery, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "BatteryStatus")]
     battery: Option<BatteryStatus>,
@@ -42,7 +42,7 @@ struct DeviceInfo {
 #[derive(Debug, Serialize, JsonSchema)]
 struct Processor {
     model: String,
-    /// Threads that run beside each other.
+    /// Number of threads that can run in parallel.
     logical_cores: usize,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "usize")]
@@ -52,7 +52,7 @@ struct Processor {
 #[derive(Debug, Serialize, JsonSchema)]
 struct MemoryUsage {
     total_bytes: u64,
-    /// What programs can still get.
+    /// Memory available to programs.
     available_bytes: u64,
     swap_total_bytes: u64,
     swap_free_bytes: u64,
@@ -74,7 +74,8 @@ fn read() -> Result<DeviceInfo, ToolError> {
     let wanted = RefreshKind::nothing()
         .with_cpu(CpuRefreshKind::nothing())
         .with_memory(MemoryRefreshKind::everything());
-    let system = System::new_with_specifics(wanted).map_err(super::unavailable_error("what it is"))?;
+    let system =
+        System::new_with_specifics(wanted).map_err(super::unavailable_error("its name and version"))?;
     let model = system.cpus().first().map(|cpu| cpu.brand().trim()).filter(|brand| !brand.is_empty());
     Ok(DeviceInfo {
         host_name: System::host_name().ok(),

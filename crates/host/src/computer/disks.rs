@@ -1,5 +1,5 @@
-//! `disk_usage`: how full the disks are. Network file systems are left out: one whose server is gone would
-//! hold the answer up for good.
+//! `disk_usage`: size and free space of local disks. Network file systems are left out, because one with an
+//! unreachable server would block forever.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -8,18 +8,18 @@ use toolway_device::{Json, NoArguments, Tool, ToolError};
 
 #[derive(Debug, Serialize, JsonSchema)]
 struct DiskUsage {
-    /// Sorted by mount point.
+    /// Disks, sorted by mount point.
     disks: Vec<MountedDisk>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
 struct MountedDisk {
     mount_point: String,
-    /// The device behind it.
+    /// Block device.
     device: String,
     file_system: String,
     total_bytes: u64,
-    /// What programs can still write.
+    /// Space available to programs.
     available_bytes: u64,
     used_percent: f64,
     removable: bool,
@@ -27,11 +27,9 @@ struct MountedDisk {
 }
 
 pub(super) fn tool() -> Tool {
-    Tool::typed(
-        "disk_usage",
-        "Tells each disk's size and how much of it is free",
-        |_: NoArguments, _| async { super::query_system(read).await.map(Json) },
-    )
+    Tool::typed("disk_usage", "Reports the size and free space of each disk", |_: NoArguments, _| async {
+        super::query_system(read).await.map(Json)
+    })
     .title("Disk usage")
     .read_only()
     .output_schema_of::<DiskUsage>()

@@ -1,4 +1,4 @@
-//! `network_interfaces`: how this computer is connected.
+//! `network_interfaces`: network interfaces, their addresses and traffic.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -7,32 +7,32 @@ use toolway_device::{Json, NoArguments, Tool, ToolError};
 
 #[derive(Debug, Serialize, JsonSchema)]
 struct NetworkInterfaces {
-    /// Sorted by name.
+    /// Interfaces, sorted by name.
     interfaces: Vec<NetworkInterface>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
 struct NetworkInterface {
     name: String,
-    /// `up`, `down`, `unknown` (as loopback is) or the system's other words.
+    /// `up`, `down`, `unknown` (for example loopback), or another state of the operating system.
     state: String,
-    /// Each with the length of its network's prefix.
+    /// Addresses with prefix length.
     addresses: Vec<String>,
-    /// The hardware's address; not there where it has none.
+    /// Hardware address, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     mac: Option<String>,
     mtu: u64,
-    /// Since the computer started.
+    /// Bytes received since the computer started.
     received_bytes: u64,
-    /// Since the computer started.
+    /// Bytes sent since the computer started.
     sent_bytes: u64,
 }
 
 pub(super) fn tool() -> Tool {
     Tool::typed(
         "network_interfaces",
-        "Lists the network interfaces of this computer with their addresses and how much went over them",
+        "Lists the network interfaces of this computer with their addresses and traffic",
         |_: NoArguments, _| async { super::query_system(read).await.map(Json) },
     )
     .title("Network interfaces")

@@ -1,4 +1,5 @@
-//! `processes`: what keeps this computer busy. Names only: command lines and environments hold secrets.
+//! `processes`: the busiest processes. Only names are reported, because command lines and environments
+//! contain secrets.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,10 +17,10 @@ enum ProcessSortKey {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 struct ProcessesRequest {
-    /// Which come first: those that use most of the processor, or most memory.
+    /// Sort by processor use or by memory use, highest first.
     #[serde(default)]
     sort_by: ProcessSortKey,
-    /// How many to list.
+    /// Maximum number of processes to list.
     #[serde(default = "ten")]
     #[schemars(range(min = 1, max = 200))]
     limit: usize,
@@ -31,9 +32,9 @@ fn ten() -> usize {
 
 #[derive(Debug, Serialize, JsonSchema)]
 struct ProcessList {
-    /// How many there are in all.
+    /// Total number of processes.
     total: usize,
-    /// The first of them.
+    /// The listed processes.
     processes: Vec<ProcessSummary>,
 }
 
@@ -41,11 +42,11 @@ struct ProcessList {
 struct ProcessSummary {
     pid: u32,
     name: String,
-    /// Of one core, so it may be more than 100.
+    /// Processor use in percent of one core, so it may exceed 100.
     cpu_percent: f64,
     memory_bytes: u64,
     state: String,
-    /// Seconds since it was started.
+    /// Seconds since the process started.
     run_time_s: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u32")]
@@ -55,7 +56,7 @@ struct ProcessSummary {
 pub(super) fn tool() -> Tool {
     Tool::typed(
         "processes",
-        "Lists the processes that use most of this computer's processor or memory",
+        "Lists the processes with the highest processor or memory use",
         |question: ProcessesRequest, _| async move { read(question).await.map(Json) },
     )
     .title("Processes")
@@ -73,7 +74,7 @@ async fn read(question: ProcessesRequest) -> Result<ProcessList, ToolError> {
     if matches!(question.sort_by, ProcessSortKey::Memory) {
         return super::query_system(move || Ok(list(&system, &question))).await;
     }
-    // Use of the processor is a difference between two looks.
+    // Processor use is the difference between two measurements.
     tokio::time::sleep(MINIMUM_CPU_UPDATE_INTERVAL).await;
     super::query_system(move || {
         let mut system = system;

@@ -1,4 +1,4 @@
-//! `sensors`: temperatures. Offered only where there are any.
+//! `sensors`: temperatures. Offered only if the computer has a temperature sensor.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -7,32 +7,34 @@ use toolway_device::{Json, NoArguments, Tool, ToolError};
 
 #[derive(Debug, Serialize, JsonSchema)]
 struct TemperatureReadings {
-    /// Sorted by name.
+    /// Sensors, sorted by name.
     sensors: Vec<TemperatureSensor>,
 }
 
 #[derive(Debug, PartialEq, Serialize, JsonSchema)]
 struct TemperatureSensor {
     name: String,
-    /// Degrees Celsius.
+    /// Temperature in degrees Celsius.
     celsius: f64,
-    /// The highest that was seen.
+    /// Highest measured temperature.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "f64")]
     highest_celsius: Option<f64>,
-    /// At which the computer protects itself.
+    /// Temperature at which the computer throttles or shuts down.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "f64")]
     critical_celsius: Option<f64>,
 }
 
-/// The tool, where this computer has a temperature to tell.
+/// Creates the tool if this computer has a usable temperature sensor.
 pub(super) fn tool() -> Option<Tool> {
     let found = read().is_ok_and(|told| !told.sensors.is_empty());
     found.then(|| {
-        Tool::typed("sensors", "Tells the temperatures of this computer's parts", |_: NoArguments, _| async {
-            super::query_system(read).await.map(Json)
-        })
+        Tool::typed(
+            "sensors",
+            "Reports the temperatures of this computer's components",
+            |_: NoArguments, _| async { super::query_system(read).await.map(Json) },
+        )
         .title("Sensors")
         .read_only()
         .output_schema_of::<TemperatureReadings>()
@@ -48,7 +50,7 @@ fn read() -> Result<TemperatureReadings, ToolError> {
 }
 
 fn sensor(component: &sysinfo::Component) -> Option<TemperatureSensor> {
-    // A sensor may be there and tell nothing, or nonsense.
+    // A sensor may exist and report nothing, or an invalid value.
     let usable = |value: Option<f32>| value.filter(|value| value.is_finite()).map(super::rounded);
     Some(TemperatureSensor {
         name: component.label().trim().to_owned(),

@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn every_tool_is_read_only_described_and_has_a_schema_of_its_result() {
+fn every_tool_is_read_only_and_has_a_description_and_an_output_schema() {
     let tools = tools();
     let names: Vec<_> = tools.iter().map(Tool::name).collect();
     assert_eq!(names.get(..4), Some(&["device_info", "disk_usage", "processes", "network_interfaces"][..]));
@@ -16,13 +16,13 @@ fn every_tool_is_read_only_described_and_has_a_schema_of_its_result() {
 }
 
 #[test]
-fn numbers_are_rounded_to_what_means_something() {
+fn numbers_are_rounded_to_two_decimals() {
     assert_eq!(rounded(12.345_678), 12.35);
     assert_eq!(rounded(0.0), 0.0);
 }
 
 #[tokio::test]
-async fn a_question_that_panics_is_an_error() {
+async fn a_system_query_that_panics_is_an_error() {
     let error = query_system::<()>(|| panic!("no such file")).await.unwrap_err();
     assert_eq!(error.code, Code::ToolPanicked);
 }

@@ -1,4 +1,4 @@
-//! Command tools as a device offers them. How commands run is tested where that is (`toolway-command`).
+//! Tests of command tools as a device offers them. The crate `toolway-command` tests how commands run.
 
 use std::fs;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use tempfile::TempDir;
 use toolway_device::{CancellationToken, Code, RawJson, Tool, ToolError};
 use toolway_host::commands::{self, CommandEnv};
 
-/// One command, written as TOML without the parts that every one has.
+/// Creates a tool from TOML without the required common keys.
 fn command(folder: &TempDir, toml: &str) -> Tool {
     let environment = [("PATH", "/usr/bin:/bin")];
     let env = CommandEnv {
@@ -19,7 +19,7 @@ fn command(folder: &TempDir, toml: &str) -> Tool {
     commands::load(&text, &env).unwrap().remove(0)
 }
 
-/// A command that nobody ends.
+/// Creates a tool whose program runs for 300 seconds.
 fn sleeper(folder: &TempDir, more: &str) -> Tool {
     command(folder, &format!("program = \"sleep\"\nargs = [\"300\"]\n{more}\n"))
 }
@@ -30,7 +30,7 @@ async fn run(tool: &Tool, args: Value) -> Result<Value, ToolError> {
 }
 
 #[tokio::test]
-async fn the_result_tells_exit_code_output_and_complaints() {
+async fn the_result_has_exit_code_stdout_and_stderr() {
     let folder = tempfile::tempdir().unwrap();
     let tool = command(&folder, "program = \"sh\"\nargs = [\"-c\", \"echo out; echo err >&2\"]\n");
     let told = run(&tool, json!({})).await.unwrap();
@@ -38,7 +38,7 @@ async fn the_result_tells_exit_code_output_and_complaints() {
 }
 
 #[tokio::test]
-async fn arguments_are_checked_before_anything_runs() {
+async fn arguments_are_validated_before_the_program_starts() {
     let folder = tempfile::tempdir().unwrap();
     let tool = command(
         &folder,
@@ -63,7 +63,7 @@ async fn cancelling_kills_the_command_e7() {
 }
 
 #[tokio::test]
-async fn a_gateway_that_tells_no_time_leaves_it_to_the_file() {
+async fn the_timeout_of_the_file_applies_if_the_gateway_sends_no_deadline() {
     let folder = tempfile::tempdir().unwrap();
     let tool = sleeper(&folder, "timeout_s = 0.2");
     let result = tool.run_local(&json!({}), CancellationToken::new(), None).await;
@@ -71,7 +71,7 @@ async fn a_gateway_that_tells_no_time_leaves_it_to_the_file() {
 }
 
 #[test]
-fn the_example_of_the_documentation_can_be_read() {
+fn the_example_in_the_documentation_is_valid() {
     let text = include_str!("../../../../docs/devices.md");
     let example = text.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
     let folder = tempfile::tempdir().unwrap();

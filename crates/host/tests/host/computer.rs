@@ -1,4 +1,4 @@
-//! What the tools tell beside what `/proc` and `/sys` say, read here by other means.
+//! Compares the computer tools with `/proc` and `/sys`.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,7 +11,7 @@ async fn ask_with(name: &str, args: Value) -> Result<Value, ToolError> {
     let tool = tools.iter().find(|tool| tool.name() == name).unwrap();
     let output = tool.run_local(&args, CancellationToken::new(), None).await?;
     let told = output.structured.as_ref().map(RawJson::to_value).unwrap();
-    // What is told has the form that the spec promises.
+    // The result must match the output schema.
     let schema = tool.spec().output_schema.as_ref().unwrap().to_value();
     let problems: Vec<_> = jsonschema::validator_for(&schema)
         .unwrap()
@@ -30,7 +30,7 @@ fn text(path: &str) -> String {
     fs::read_to_string(path).unwrap().trim().to_owned()
 }
 
-/// The fields of a file of `name: value` lines.
+/// Parses a file of `name: value` lines.
 fn fields(path: &str) -> BTreeMap<String, String> {
     let text = text(path);
     let fields = text.lines().filter_map(|line| line.split_once([':', '=']));
@@ -42,7 +42,7 @@ fn kib(fields: &BTreeMap<String, String>, name: &str) -> u64 {
 }
 
 #[tokio::test]
-async fn device_info_tells_what_the_kernel_does() {
+async fn device_info_matches_the_kernel() {
     let before: f64 = text("/proc/uptime").split(' ').next().unwrap().parse().unwrap();
     let told = ask("device_info").await;
     let after: f64 = text("/proc/uptime").split(' ').next().unwrap().parse().unwrap();
@@ -71,7 +71,7 @@ async fn device_info_tells_what_the_kernel_does() {
 }
 
 #[tokio::test]
-async fn disk_usage_tells_only_what_is_mounted() {
+async fn disk_usage_lists_only_mounted_disks() {
     let told = ask("disk_usage").await;
     let mounts = text("/proc/mounts");
     let mounted: BTreeMap<&str, (&str, &str)> = mounts
@@ -96,7 +96,7 @@ async fn disk_usage_tells_only_what_is_mounted() {
 }
 
 #[tokio::test]
-async fn processes_lists_this_one_and_keeps_to_the_limit() {
+async fn processes_lists_this_process_and_respects_the_limit() {
     let told = ask_with("processes", json!({ "sort_by": "memory", "limit": 200 })).await.unwrap();
     let listed = told["processes"].as_array().unwrap();
     let pid = std::process::id();
@@ -124,7 +124,7 @@ async fn processes_lists_this_one_and_keeps_to_the_limit() {
 }
 
 #[tokio::test]
-async fn network_interfaces_are_those_of_sys() {
+async fn network_interfaces_match_sys() {
     let told = ask("network_interfaces").await;
     let listed = told["interfaces"].as_array().unwrap();
     let names: Vec<_> = listed.iter().map(|interface| interface["name"].as_str().unwrap()).collect();
@@ -154,7 +154,7 @@ async fn network_interfaces_are_those_of_sys() {
 }
 
 #[tokio::test]
-async fn sensors_are_offered_only_where_there_are_any() {
+async fn sensors_is_offered_only_if_a_sensor_exists() {
     let offered = toolway_host::tools().iter().any(|tool| tool.name() == "sensors");
     let folder = |path: &str| fs::read_dir(path).into_iter().flatten().count();
     if folder("/sys/class/hwmon") == 0 && folder("/sys/class/thermal") == 0 {

@@ -1,4 +1,4 @@
-//! The host's tools against what the system itself says, and command tools against real programs.
+//! Tests of the computer tools against `/proc` and `/sys`, and of command tools with real programs.
 
 #![cfg(target_os = "linux")]
 

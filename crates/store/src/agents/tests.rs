@@ -12,7 +12,7 @@ async fn agents_are_read_back_as_they_were_written() {
     let agents = store.agents();
     assert!(agents.put("work", &json(r#"{"prompt":"be brief", "n":1.0}"#), NOW).await.unwrap());
     assert!(agents.put("home", &json("{}"), NOW + 1).await.unwrap());
-    // What one says can change, its age does not.
+    // The definition can change; the time of creation does not.
     assert!(!agents.put("work", &json(r#"{"prompt":"be kind"}"#), NOW + 2).await.unwrap());
     store.close().await;
 

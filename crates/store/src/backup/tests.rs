@@ -4,7 +4,7 @@ use super::*;
 use crate::tests::support::{StoreHarness, call, number, record, success};
 
 #[tokio::test]
-async fn a_backup_is_whole_while_calls_go_on() {
+async fn a_backup_during_calls_is_complete() {
     let folder = StoreHarness::new();
     let store = folder.open().await;
     for _ in 0..500 {
@@ -20,7 +20,7 @@ async fn a_backup_is_whole_while_calls_go_on() {
     let to = folder.sibling_path("copy.db");
     store.backup(&to).await.unwrap();
     going_on.await.unwrap();
-    // All that was recorded before it was asked for, though it still waited then.
+    // All records queued before the backup are included, although they were not written yet.
     assert_eq!(number(&to, "SELECT count(*) FROM calls WHERE tool = 'before'").await, 500);
     let (verdict,): (String,) = sqlx::query_as("PRAGMA integrity_check")
         .fetch_one(&mut crate::tests::support::other_connection(&to).await)

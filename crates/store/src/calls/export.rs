@@ -1,5 +1,5 @@
-//! All calls that a filter lets through, as a stream of bounded pages: the next is read when it is asked for, and
-//! nothing is held between two.
+//! Exports all matching calls as a stream of bounded pages. Each page is read on demand, and no transaction
+//! stays open between pages.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,15 +21,16 @@ struct CallExport {
     database: Arc<Database>,
     filter: CallFilter,
     order: CallOrder,
-    /// The newest call when it began.
+    /// Sequence number of the newest call at the start of the export.
     newest: Option<i64>,
     from: Option<CallCursor>,
     ended: bool,
 }
 
 impl CallRepository<'_> {
-    /// The calls that a filter lets through, of those that are recorded when the first page is asked for, in pages
-    /// of at most 256 calls and about 1 MiB, none of them empty. What is thrown away meanwhile is missing.
+    /// Exports the calls that match a filter, among those recorded when the first page is requested. Pages
+    /// have at most 256 calls and about 1 MiB, and are never empty. Calls removed during the export are
+    /// missing.
     ///
     /// # Errors
     /// Fails if SQLite fails. The stream ends with the error.

@@ -1,4 +1,4 @@
-//! Which calls are asked for, and from where on.
+//! Filters and cursors of the call log.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,50 +9,50 @@ use toolway_types::{Code, ErrorKind};
 use crate::call_row::CallStatus;
 use crate::error::StoreError;
 
-/// Which calls are asked for: those that fit everything that is said. The default lets all through.
+/// Filter for calls. A call must match all fields that are set. The default matches all calls.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CallFilter {
-    /// Of which tool.
+    /// Tool of the call.
     pub tool: Option<ToolFilter>,
-    /// Of which source.
+    /// Source of the tool.
     pub source: Option<String>,
-    /// Of which principal.
+    /// Principal of the call.
     pub principal: Option<String>,
     /// State or outcome of the calls.
     pub status: Option<StatusFilter>,
-    /// Started at this time or later; milliseconds since the Unix epoch.
+    /// Earliest start, inclusive, in milliseconds since the Unix epoch.
     pub since_ms: Option<i64>,
-    /// Started before this time; milliseconds since the Unix epoch.
+    /// Latest start, exclusive, in milliseconds since the Unix epoch.
     pub until_ms: Option<i64>,
-    /// Of which conversation.
+    /// Conversation of the call.
     pub session: Option<String>,
-    /// Of which agent.
+    /// Agent of the call.
     pub agent: Option<String>,
-    /// Let run by whom: a principal, or `grant:` with a grant's id.
+    /// Approver of the call: a principal, or `grant:` with a grant's id.
     pub approved_by: Option<String>,
-    /// With which text in them. Looking through texts takes time, so pages of such a filter may end before they
-    /// are full; see [`CallPage`](super::CallPage).
+    /// Text in the call. A text search takes time, so its pages may end before they are full; see
+    /// [`CallPage`](super::CallPage).
     pub text: Option<TextFilter>,
 }
 
-/// A text to be found in a call's name, its tool's id, its arguments or its outcome, as they are recorded: what was
-/// redacted or cut off is not found. Latin letters without accents are found in either case.
+/// Text to find in a call's name, its tool's id, its arguments or its outcome, as they are recorded. Masked
+/// and truncated text is not found. Latin letters without accents match in either case.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TextFilter {
-    /// The text. Found in JSON as it is, and where it stands there in one of its escaped forms.
+    /// The text. JSON columns are searched for its plain form and its escaped forms.
     pub text: String,
     /// True to search arguments as changed by hooks too.
     pub ran_with: bool,
 }
 
-/// Of which tool. From text: with `*` or `?` in it a pattern, with a `/` an id, else a name.
+/// Filter for tools. From text: with `*` or `?` it is a pattern, with `/` an id, otherwise a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ToolFilter {
     /// Exactly this id, `source/tool`.
     Id(String),
-    /// Ids of this pattern: `*` is any text, `?` any character.
+    /// Pattern for ids: `*` matches any text, `?` any character.
     Glob(String),
-    /// This name: the tool's own, of any source, or the one that the caller used.
+    /// Name of the tool in any source, or the name used by the caller.
     Name(String),
 }
 
@@ -71,15 +71,15 @@ impl From<&str> for ToolFilter {
 /// A set of call states, as a filter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StatusFilter {
-    /// Not yet, in success, or in any error.
+    /// Calls in this state.
     Status(CallStatus),
-    /// In an error of this kind.
+    /// Failures of this kind.
     Kind(ErrorKind),
-    /// In an error of this code.
+    /// Failures with this code.
     Code(Code),
 }
 
-/// No such status.
+/// The text is not a call status.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{0:?} is not a call status: running, success, error, timeout, permission_denied, execution_error, \
@@ -90,7 +90,7 @@ pub struct UnknownStatus(pub String);
 impl FromStr for StatusFilter {
     type Err = UnknownStatus;
 
-    /// A word that is both a kind and a code (`timeout`) is the kind.
+    /// A name that is both a kind and a code (`timeout`) is the kind.
     fn from_str(text: &str) -> Result<Self, UnknownStatus> {
         let kinds = [
             ErrorKind::Timeout,
@@ -113,8 +113,7 @@ impl FromStr for StatusFilter {
 }
 
 impl CallFilter {
-    /// Reports whether an index leads to the matching calls, or all calls match, so that no call is read in
-    /// vain.
+    /// True if an index finds the matching calls, or all calls match, so that no call is read in vain.
     pub(super) fn is_indexed(&self) -> bool {
         let Self {
             tool,
@@ -134,7 +133,7 @@ impl CallFilter {
         text.is_none() && (open || (!unindexed && status.is_none()))
     }
 
-    /// Adds its conditions of time to a statement that has a `WHERE` already.
+    /// Adds the conditions on time to a statement that already has a `WHERE`.
     pub(super) fn push_times(&self, sql: &mut QueryBuilder<Sqlite>) {
         if let Some(since) = self.since_ms {
             sql.push(" AND started_ms >= ").push_bind(since);
@@ -144,7 +143,7 @@ impl CallFilter {
         }
     }
 
-    /// Adds its conditions, but for the text, to a statement that has a `WHERE` already.
+    /// Adds all conditions except the text to a statement that already has a `WHERE`.
     pub(super) fn push_to(&self, sql: &mut QueryBuilder<Sqlite>) {
         self.push_times(sql);
         match &self.tool {
@@ -154,7 +153,7 @@ impl CallFilter {
                 sql.push(" AND tool = ").push_bind(tool.to_owned());
             }
             Some(ToolFilter::Glob(pattern)) => {
-                // SQLite's own patterns have `[` too; ours do not.
+                // SQLite's GLOB also gives `[` a meaning; these patterns do not.
                 sql.push(" AND (source || '/' || tool) GLOB ").push_bind(pattern.replace('[', "[[]"));
             }
             Some(ToolFilter::Name(name)) => {
@@ -203,7 +202,7 @@ pub struct CallCursor {
 }
 
 impl CallCursor {
-    /// When the last call before it started, in milliseconds since the Unix epoch.
+    /// Start time of the last call before the page, in milliseconds since the Unix epoch.
     #[must_use]
     pub fn started_ms(&self) -> i64 {
         self.started_ms

@@ -1,6 +1,6 @@
-//! Reading calls a page at a time, in either direction. Where an index leads to them, one statement reads a page.
-//! Else calls are looked through in steps, each bounded in calls and bytes, so that no reader is held for long,
-//! however many calls there are; and where a text is looked for, the page ends when its time is up, wherever it got.
+//! Reads calls page by page, in either direction. If an index finds the calls, one statement reads a page.
+//! Otherwise calls are scanned in steps that are bounded in calls and bytes, so that no reader is busy for
+//! long. A text search ends the page when its time is up.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -18,21 +18,21 @@ use crate::database::Database;
 use crate::error::StoreError;
 use crate::integers::usize_to_i64;
 
-/// Calls whose small columns one step looks at.
+/// Number of calls per scan step.
 const STEP_ROWS: i64 = 4096;
-/// Bytes of long texts that one statement looks through.
+/// Size of long texts that one statement searches, in bytes.
 const STEP_BYTES: i64 = 4 << 20;
 
 const READING: &str = "read of the calls";
 const FROM_CALLS_BY_SEQ: &str = " FROM calls WHERE seq IN (SELECT value FROM json_each(";
 
-/// In which order calls are read, by the time they started.
+/// Order of calls by start time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum CallOrder {
-    /// The newest first.
+    /// Newest first.
     #[default]
     NewestFirst,
-    /// The oldest first.
+    /// Oldest first.
     OldestFirst,
 }
 
@@ -44,7 +44,7 @@ impl CallOrder {
         }
     }
 
-    /// Compares so that it holds for what comes later.
+    /// Comparison operator that selects the calls after a cursor.
     fn comparison(self) -> &'static str {
         match self {
             Self::NewestFirst => "<",
@@ -56,43 +56,43 @@ impl CallOrder {
 /// Limits of one page.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PageLimits {
-    /// Calls.
+    /// Maximum number of calls.
     pub(super) calls: usize,
-    /// Bytes of their long texts, past which it ends.
+    /// Size of long texts at which the page ends, in bytes.
     pub(super) bytes: usize,
     /// Time limit of a text search.
     pub(super) time: Duration,
 }
 
-/// Which calls, in which order, up to which.
+/// Reads the calls that match a filter, in one order.
 #[derive(Debug)]
 pub(super) struct CallReader<'s> {
     pub(super) database: &'s Database,
     pub(super) filter: &'s CallFilter,
     pub(super) order: CallOrder,
-    /// No call that was first written after this one.
+    /// Sequence number of the newest call to include.
     pub(super) newest: Option<i64>,
 }
 
-/// A call that the small columns let through.
+/// A call whose small columns match the filter.
 #[derive(Debug)]
 pub(super) struct CallCandidate {
     pub(super) cursor: CallCursor,
-    /// Of its long texts.
+    /// Size of its long texts, in bytes.
     pub(super) bytes: i64,
 }
 
-/// Some calls that follow each other.
+/// Result of scanning a range of consecutive calls.
 #[derive(Debug)]
 pub(super) struct ScanStep {
-    /// Those that the small columns let through, in order.
+    /// Calls whose small columns match, in order.
     pub(super) candidates: Vec<CallCandidate>,
     /// Start of the next step. None if this is the last step.
     pub(super) end: Option<CallCursor>,
 }
 
 impl CallReader<'_> {
-    /// The page from a place on.
+    /// Reads a page that starts at a cursor.
     pub(super) async fn page(
         &self,
         from: Option<CallCursor>,
@@ -127,7 +127,7 @@ impl CallReader<'_> {
         room: PageLimits,
     ) -> Result<CallPage, StoreError> {
         let began = Instant::now();
-        // Only where a text is looked for does a page end before it is full.
+        // Only a text search may end a page before it is full.
         let in_time = || needle.is_none() || began.elapsed() <= room.time;
         let mut page = PageBuilder::new(room);
         let mut reached = from;
@@ -161,7 +161,7 @@ impl CallReader<'_> {
         }
     }
 
-    /// The step from a place on; not more than so many candidates, where that is said.
+    /// Scans a step that starts at a cursor, for at most a given number of candidates.
     pub(super) async fn step(
         &self,
         from: Option<CallCursor>,
@@ -175,7 +175,8 @@ impl CallReader<'_> {
         Ok(ScanStep { candidates, end })
     }
 
-    /// End of the step that starts at a place. None if the step takes all remaining calls. Read from an index alone.
+    /// End of the step that starts at a cursor. None if the step takes all remaining calls. Reads only an
+    /// index.
     async fn end_of_step(&self, from: Option<CallCursor>) -> Result<Option<CallCursor>, StoreError> {
         let mut sql = QueryBuilder::<Sqlite>::new("SELECT started_ms, seq FROM calls WHERE true");
         self.filter.push_times(&mut sql);
@@ -185,7 +186,7 @@ impl CallReader<'_> {
         rows.first().map(|row| cursor_from_columns(&RowColumns(row), 0, 1)).transpose()
     }
 
-    /// The calls of a step that the filter lets through but for the text, in order.
+    /// Calls of a step that match the filter except for the text, in order.
     async fn candidates(
         &self,
         from: Option<CallCursor>,
@@ -208,7 +209,8 @@ impl CallReader<'_> {
         rows.iter().map(candidate).collect()
     }
 
-    /// The places of those of these in which the text is, where one is looked for, in order.
+    /// Sequence numbers of the candidates that contain the text, or of all of them if there is no text, in
+    /// order.
     pub(super) async fn matching_seqs(
         &self,
         needle: Option<&SearchPattern>,
@@ -227,13 +229,13 @@ impl CallReader<'_> {
         Ok(seqs)
     }
 
-    /// Calls by their places, in order.
+    /// Reads calls by sequence number, in order.
     async fn calls_by_seq(&self, seqs: &[i64]) -> Result<Vec<(CallCursor, CallRow)>, StoreError> {
         let mut sql = QueryBuilder::<Sqlite>::new("SELECT ");
         sql.push(COLUMNS).push(FROM_CALLS_BY_SEQ).push_bind(json_list(seqs)).push("))");
         let rows = self.rows(sql).await?;
         let mut calls = rows.iter().map(cursor_and_call).collect::<Result<Vec<_>, _>>()?;
-        // Put into order here: SQLite would write the long texts to a file to sort them.
+        // Sorted here, because SQLite would write the long texts to a file to sort them.
         calls.sort_unstable_by_key(|(at, _)| (at.started_ms, at.seq));
         if self.order == CallOrder::NewestFirst {
             calls.reverse();
@@ -241,14 +243,14 @@ impl CallReader<'_> {
         Ok(calls)
     }
 
-    /// The rows of a statement that looks through calls. One such statement runs at a time, so that there are always
-    /// readers for those who know what they want.
+    /// Runs a statement that scans calls. Only one such statement runs at a time, so that readers remain free
+    /// for indexed queries.
     async fn rows(&self, mut sql: QueryBuilder<Sqlite>) -> Result<Vec<SqliteRow>, StoreError> {
         let _alone = self.database.search_lock.lock().await;
         sql.build().fetch_all(self.database.readers()).await.map_err(StoreError::database(READING))
     }
 
-    /// A statement for some columns of what the filter lets through but for the text, from a place on.
+    /// Selects columns of calls that match the filter except for the text, from a cursor on.
     fn select(&self, columns: &str, from: Option<CallCursor>) -> QueryBuilder<Sqlite> {
         let mut sql = QueryBuilder::<Sqlite>::new("SELECT ");
         sql.push(columns).push(" FROM calls WHERE true");
@@ -259,7 +261,7 @@ impl CallReader<'_> {
 
     fn push_start(&self, sql: &mut QueryBuilder<Sqlite>, from: Option<CallCursor>) {
         if let Some(newest) = self.newest {
-            // Not to be looked up by it, but by the time.
+            // `+` keeps SQLite from using this column's index instead of the one on time.
             sql.push(" AND +seq <= ").push_bind(newest);
         }
         if let Some(from) = from {
@@ -268,7 +270,7 @@ impl CallReader<'_> {
     }
 }
 
-/// A page that is being filled.
+/// A page under construction.
 struct PageBuilder {
     page: CallPage,
     limits: PageLimits,
@@ -281,12 +283,12 @@ impl PageBuilder {
         Self { page: CallPage::default(), limits: room, bytes: 0, last: None }
     }
 
-    /// Number of calls still to find: one more than fits, to know whether there is a next page.
+    /// Number of calls still to find: one more than fits, to detect a next page.
     fn remaining(&self) -> usize {
         self.limits.calls.saturating_sub(self.page.calls.len()).saturating_add(1)
     }
 
-    /// Takes a call, if there is room for it. If not, the next page starts with it.
+    /// Adds a call if it fits. Otherwise the next page starts with it.
     fn try_push(&mut self, at: CallCursor, call: CallRow) -> bool {
         if self.page.calls.len() >= self.limits.calls || self.bytes > self.limits.bytes {
             self.page.next = self.last;
@@ -298,7 +300,7 @@ impl PageBuilder {
         true
     }
 
-    /// The page as it is, after which it goes on from a place.
+    /// Finishes the page; the next one continues at a cursor.
     fn finish_at(mut self, reached: CallCursor) -> CallPage {
         self.page.next = Some(reached);
         self.page
@@ -323,7 +325,7 @@ fn cursor_and_call(row: &SqliteRow) -> Result<(CallCursor, CallRow), StoreError>
     Ok((CallCursor { started_ms: call.started_ms, seq }, call))
 }
 
-/// Number of these that one statement looks through, at least one.
+/// Number of candidates that one statement may search, at least one.
 pub(super) fn statement_capacity(candidates: &[CallCandidate]) -> usize {
     let mut bytes = 0;
     let within = |it: &&CallCandidate| {

@@ -1,5 +1,5 @@
-//! Throwing calls away: one, or all that a filter lets through, in small steps between which other records are
-//! written. Calls that still run stay, since their ends are still to be recorded.
+//! Removes one call, or all calls that match a filter, in small steps so that other records are written in
+//! between. Running calls are not removed, because their outcome is still to be recorded.
 
 use toolway_types::CallId;
 
@@ -14,19 +14,19 @@ use crate::writer::rows::key_of;
 /// Result of removing a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CallRemoval {
-    /// It is gone.
+    /// The call was removed.
     Removed,
-    /// It still runs, and is there.
+    /// The call is still running and was not removed.
     Running,
-    /// There is none.
+    /// The call does not exist.
     Unknown,
 }
 
-/// Most calls that are removed at a time.
+/// Maximum number of calls per statement.
 const BATCH_SIZE: usize = 500;
 
 impl CallRepository<'_> {
-    /// Throws away one call, unless it still runs.
+    /// Removes a call, unless it is running.
     ///
     /// # Errors
     /// Fails if SQLite fails.
@@ -39,11 +39,11 @@ impl CallRepository<'_> {
         Ok(if self.find(id).await?.is_some() { CallRemoval::Running } else { CallRemoval::Unknown })
     }
 
-    /// Throws away the calls that a filter lets through, of those that are recorded when this is asked for, but
-    /// not those that still run.
+    /// Removes the calls that match a filter, among those recorded at the start of the removal, except
+    /// running ones.
     ///
     /// # Errors
-    /// Fails if SQLite fails. The calls removed until then stay removed.
+    /// Fails if SQLite fails. The calls removed so far stay removed.
     pub async fn remove_all(&self, filter: &CallFilter) -> Result<RemovedCalls, StoreError> {
         self.0.flush_before_read().await;
         let reading = CallReader {

@@ -1,4 +1,4 @@
-//! A text as it may stand in the columns of a call.
+//! Forms in which a text can occur in the columns of a call.
 
 use std::fmt::Write as _;
 
@@ -6,13 +6,13 @@ use sqlx::{QueryBuilder, Sqlite};
 
 use super::filter::TextFilter;
 
-/// The forms of a text that is looked for, in small letters.
+/// Forms of a search text, in lower case.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct SearchPattern {
-    /// As it is. Found in names.
+    /// Plain form, for names.
     plain: String,
-    /// As it is, and as it stands within a string in JSON: with and without what is not ASCII escaped too. Found
-    /// in JSON.
+    /// Plain form and JSON-escaped forms, with and without escaping of non-ASCII characters. For JSON
+    /// columns.
     forms: Vec<String>,
     ran_with: bool,
 }
@@ -31,7 +31,7 @@ impl SearchPattern {
         Self { plain, forms, ran_with: filter.ran_with }
     }
 
-    /// Adds the condition that it is there to a statement that has a `WHERE` already.
+    /// Adds the search condition to a statement that already has a `WHERE`.
     pub(super) fn push_to(&self, sql: &mut QueryBuilder<Sqlite>) {
         sql.push(" AND (");
         push_contains(sql, "name", &self.plain);
@@ -48,12 +48,12 @@ impl SearchPattern {
     }
 }
 
-/// Looks for it without `LIKE`, which takes time by length times length where the text repeats itself.
+/// Searches without `LIKE`, which takes quadratic time on repetitive text.
 fn push_contains(sql: &mut QueryBuilder<Sqlite>, column: &'static str, form: &str) {
     sql.push("instr(lower(").push(column).push("), ").push_bind(form.to_owned()).push(")");
 }
 
-/// Within a string in JSON, with what is not ASCII escaped.
+/// Escapes the non-ASCII characters of a JSON string.
 fn escape_non_ascii(escaped: &str) -> String {
     let mut text = String::with_capacity(escaped.len());
     for c in escaped.chars() {

@@ -16,7 +16,7 @@ async fn names(store: &Store, filter: CallFilter) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn each_filter_lets_through_what_it_says() {
+async fn each_filter_matches_its_calls() {
     let folder = StoreHarness::new();
     let store = folder.open().await;
     record(&store, at(1, "phone/battery"), success(""));
@@ -70,7 +70,7 @@ async fn each_filter_lets_through_what_it_says() {
 }
 
 #[test]
-fn words_that_are_no_status_are_refused() {
+fn an_unknown_status_is_an_error() {
     for word in ["", "Success", "failed", "no_such_code"] {
         assert_eq!(word.parse::<StatusFilter>(), Err(filter::UnknownStatus(word.to_owned())));
     }
@@ -78,11 +78,11 @@ fn words_that_are_no_status_are_refused() {
 }
 
 #[tokio::test]
-async fn pages_follow_each_other_without_gap_or_repetition() {
+async fn pages_have_no_gap_and_no_overlap() {
     let folder = StoreHarness::new();
     let store = folder.open().await;
     let mut expected = Vec::new();
-    // Many of them start at the same moment.
+    // Many calls start at the same moment.
     for number in 0..25 {
         expected.push(record(&store, at(number / 10, "a/b"), success("")));
     }
@@ -94,10 +94,10 @@ async fn pages_follow_each_other_without_gap_or_repetition() {
         let page = store.calls().list(&CallFilter::default(), cursor.as_ref(), 10).await.unwrap();
         sizes.push(page.calls.len());
         seen.extend(page.calls.iter().map(|call| call.call_id));
-        // What starts meanwhile is on no later page.
+        // A call that starts meanwhile is on no later page.
         record(&store, at(100, "a/b"), success(""));
         let Some(next) = page.next else { break };
-        // As it goes to a client and comes back.
+        // The cursor passes through its text form, as for a client.
         cursor = Some(next.to_string().parse().unwrap());
     }
     assert_eq!(sizes, [10, 10, 5]);
@@ -105,7 +105,7 @@ async fn pages_follow_each_other_without_gap_or_repetition() {
 }
 
 #[tokio::test]
-async fn a_full_last_page_has_no_next_one() {
+async fn a_full_last_page_has_no_cursor() {
     let folder = StoreHarness::new();
     let store = folder.open().await;
     for _ in 0..4 {
@@ -114,13 +114,13 @@ async fn a_full_last_page_has_no_next_one() {
     let page = async |limit| store.calls().list(&CallFilter::default(), None, limit).await.unwrap();
     assert_eq!(page(4).await.next, None);
     assert!(page(3).await.next.is_some());
-    // Limits out of range are brought into it.
+    // Limits out of range are clamped.
     assert_eq!(page(0).await.calls.len(), 1);
     assert_eq!(page(usize::MAX).await.calls.len(), 4);
 }
 
 #[tokio::test]
-async fn a_page_ends_where_it_grows_too_large() {
+async fn a_page_ends_at_its_size_limit() {
     let folder = StoreHarness::new();
     let store = folder.open().await;
     let large = "x".repeat(900_000);
@@ -134,7 +134,7 @@ async fn a_page_ends_where_it_grows_too_large() {
 }
 
 #[test]
-fn cursors_that_no_page_gave_are_refused() {
+fn an_invalid_cursor_is_an_error() {
     for text in ["", "1", "1.", ".1", "a.b", "1.2.3", "1 .2"] {
         assert!(matches!(text.parse::<CallCursor>(), Err(StoreError::BadCursor)), "{text:?}");
     }
@@ -143,7 +143,7 @@ fn cursors_that_no_page_gave_are_refused() {
 }
 
 #[tokio::test]
-async fn a_call_that_just_ended_is_found_and_an_unknown_one_is_not() {
+async fn a_call_is_found_as_soon_as_it_ends() {
     let folder = StoreHarness::new();
     let store = folder.open().await;
     let opened = Arc::new(call("a/b"));

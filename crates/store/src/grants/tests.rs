@@ -46,7 +46,7 @@ async fn a_grant_is_read_back_as_it_was_written() {
 }
 
 #[tokio::test]
-async fn what_is_revoked_stays_revoked_and_is_shown() {
+async fn a_revoked_grant_stays_revoked_and_is_listed() {
     let folder = StoreHarness::new();
     let store = folder.open().await;
     store.grants().insert(&grant("a")).await.unwrap();
@@ -59,7 +59,7 @@ async fn what_is_revoked_stays_revoked_and_is_shown() {
 }
 
 #[tokio::test]
-async fn those_that_ended_are_kept_as_long_as_calls() {
+async fn ended_grants_are_kept_as_long_as_calls() {
     const DAY_MS: i64 = 24 * 60 * 60 * 1000;
     let folder = StoreHarness::new();
     let store = folder.open_with(StoreOptions { retention_days: 2, ..options() }).await;
@@ -82,7 +82,7 @@ async fn those_that_ended_are_kept_as_long_as_calls() {
 }
 
 #[test]
-fn words_are_read_back() {
+fn enum_values_survive_their_text_form() {
     for kind in [GrantKind::Permission, GrantKind::Approval] {
         assert_eq!(kind.to_string().parse(), Ok(kind));
     }

@@ -12,7 +12,7 @@ async fn beside(folder: &StoreHarness) -> Store {
 }
 
 #[tokio::test]
-async fn opening_beside_a_gateway_leaves_its_calls_open() {
+async fn open_existing_leaves_open_calls_open() {
     let folder = StoreHarness::new();
     let gateway = folder.open().await;
     let opened = Arc::new(call("pc/a"));
@@ -31,7 +31,7 @@ async fn opening_beside_a_gateway_leaves_its_calls_open() {
 }
 
 #[tokio::test]
-async fn contents_are_replaced_under_a_gateway_that_goes_on() {
+async fn a_restore_works_while_a_gateway_runs() {
     let folder = StoreHarness::new();
     let gateway = folder.open().await;
     record(&gateway, call("pc/kept"), success("1"));
@@ -55,7 +55,7 @@ async fn contents_are_replaced_under_a_gateway_that_goes_on() {
 }
 
 #[tokio::test]
-async fn nothing_is_made_where_nothing_is() {
+async fn open_existing_creates_no_database() {
     let folder = StoreHarness::new();
     let opened = Store::open_existing(&folder.path(), folder.clock.clone(), options()).await;
     assert!(matches!(opened, Err(StoreError::NotADatabase { .. })), "{opened:?}");
@@ -63,7 +63,7 @@ async fn nothing_is_made_where_nothing_is() {
 }
 
 #[tokio::test]
-async fn the_check_finds_damage() {
+async fn the_check_reports_damage() {
     let folder = StoreHarness::new();
     let store = folder.open().await;
     for number in 0..200 {
@@ -76,7 +76,7 @@ async fn the_check_finds_damage() {
 
     let path: PathBuf = folder.database();
     let mut bytes = fs::read(&path).unwrap();
-    // Among the calls, which come last, not in what is read when it is opened.
+    // Damages the calls, which are last in the file and are not read at opening.
     let place = bytes.len() * 3 / 4 / 4096 * 4096;
     bytes[place..place + 2048].fill(0xa5);
     fs::write(&path, bytes).unwrap();

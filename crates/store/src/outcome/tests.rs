@@ -7,7 +7,7 @@ fn text_of(outcome: &Outcome) -> String {
 }
 
 #[test]
-fn an_envelope_read_back_gives_the_same_envelope() {
+fn a_decoded_envelope_encodes_to_the_same_text() {
     let image = || ContentPart::Image { data: "AAAA".to_owned(), mime_type: "image/png".to_owned() };
     let structured = |text: &str| Some(RawJson::parse(text).unwrap());
     let outputs = [
@@ -35,7 +35,7 @@ fn an_envelope_read_back_gives_the_same_envelope() {
 }
 
 #[test]
-fn what_fits_is_not_cut() {
+fn text_within_the_limit_is_not_truncated() {
     let outcome = Outcome::Success(ToolOutput::text("x".repeat(100)));
     let whole = text_of(&outcome);
     assert_eq!(encode(&outcome, whole.len()), whole);
@@ -43,7 +43,7 @@ fn what_fits_is_not_cut() {
 }
 
 #[test]
-fn a_cut_text_is_json_within_the_cap_and_says_how_much_is_missing() {
+fn truncated_text_is_json_within_the_limit_with_both_lengths() {
     let texts = ["plain ".repeat(500), "\"\\\n".repeat(500), "\u{1}".repeat(500), "é€😀".repeat(500)];
     for text in texts {
         for cap in [200, 333, 1000] {
@@ -67,7 +67,7 @@ fn a_cut_text_is_json_within_the_cap_and_says_how_much_is_missing() {
 }
 
 #[test]
-fn what_is_no_envelope_is_not_read() {
+fn text_that_is_not_an_envelope_is_not_decoded() {
     for text in
         ["", "{", "[]", r#"{"status":"error","code":"of_the_future","message":"m"}"#, r#"{"result":1}"#]
     {
@@ -76,7 +76,7 @@ fn what_is_no_envelope_is_not_read() {
 }
 
 #[test]
-fn weights_follow_what_is_kept() {
+fn the_weight_grows_with_the_content() {
     let resource = serde_json::json!({"uri": "file:///a", "blob": "x".repeat(1000)});
     let output = ToolOutput::new(
         vec![ContentPart::text("x".repeat(500)), ContentPart::Resource { resource }],

@@ -65,7 +65,7 @@ async fn tools(store: &Store) -> Vec<(String, CallStatus)> {
 }
 
 #[tokio::test]
-async fn everything_is_as_it_was_at_the_backup() {
+async fn a_restore_brings_back_the_state_of_the_backup() {
     let folder = StoreHarness::new();
     let store = folder.open().await;
     store.tokens().insert(&token("owner", 1)).await.unwrap();
@@ -85,7 +85,7 @@ async fn everything_is_as_it_was_at_the_backup() {
     assert_eq!(store.tokens().list().await.unwrap(), [token("owner", 1)]);
     assert_eq!(store.sources().all().await.unwrap(), [source("phone")]);
     assert_eq!(tools(&store).await, [("a/old".to_owned(), CallStatus::Success)]);
-    // The store works on as before, and nothing lies about.
+    // The store continues to work, and no temporary files remain.
     record(&store, call("a/new"), success(""));
     assert_eq!(tools(&store).await.len(), 2);
     assert!(fs::read(&backup).unwrap() == bytes);
@@ -93,7 +93,7 @@ async fn everything_is_as_it_was_at_the_backup() {
 }
 
 #[tokio::test]
-async fn grants_rules_and_specs_are_as_they_were_too() {
+async fn a_restore_brings_back_grants_rules_and_specs() {
     let folder = StoreHarness::new();
     let store = folder.open().await;
     let phone = "phone".parse().unwrap();
@@ -139,7 +139,7 @@ async fn grants_rules_and_specs_are_as_they_were_too() {
 }
 
 #[tokio::test]
-async fn agents_conversations_and_their_costs_are_as_they_were_too() {
+async fn a_restore_brings_back_agents_conversations_and_costs() {
     use StoredRole::{Assistant, User};
     let folder = StoreHarness::new();
     let store = folder.open().await;
@@ -152,7 +152,7 @@ async fn agents_conversations_and_their_costs_are_as_they_were_too() {
         ..ending("one", TurnState::Done)
     };
     sessions.end(end).await.unwrap();
-    // One that runs when the backup is made, with a draft.
+    // A turn that runs during the backup, with a draft.
     let next = sessions.begin(turn("kept", "two", "More")).await.unwrap().next;
     sessions.draft(&"two".into(), next, "There");
     let backup = folder.sibling_path("backup.db");
@@ -175,7 +175,7 @@ async fn agents_conversations_and_their_costs_are_as_they_were_too() {
     let states: Vec<_> = sessions.turns("kept", 10).await.unwrap().into_iter().map(|it| it.state).collect();
     assert_eq!(states, [TurnState::Done, TurnState::Interrupted]);
     assert_eq!(store.usage().spent("t-1", 0, "USD").await.unwrap(), 0.5);
-    // Whoever runs a turn that is not there any more is told.
+    // Writes of a turn that no longer exists fail.
     let late = sessions.append("three", vec![said(Assistant, "Now")], vec![], NOW).await;
     assert!(matches!(late, Err(StoreError::Missing { .. })));
     let late = sessions.end(ending("two", TurnState::Done)).await;
@@ -184,11 +184,11 @@ async fn agents_conversations_and_their_costs_are_as_they_were_too() {
 }
 
 #[tokio::test]
-async fn calls_that_run_meanwhile_end_in_one_record() {
+async fn a_call_that_runs_during_a_restore_has_one_record() {
     let folder = StoreHarness::new();
     let store = folder.open().await;
     let recorder = store.recorder();
-    // One that runs across backup and restore, one that starts between, one that was only in the backup.
+    // One call runs across backup and restore, one starts in between, one is only in the backup.
     let across = Arc::new(call("a/across"));
     let gone = Arc::new(call("a/gone"));
     for opened in [&across, &gone] {
@@ -244,14 +244,14 @@ async fn records_written_during_a_restore_are_kept() {
     let count = "SELECT count(*) FROM calls WHERE status = 1 AND tool = ";
     assert_eq!(number(&folder.database(), &format!("{count}'old'")).await, 2000);
     let during = number(&folder.database(), &format!("{count}'during'")).await;
-    // Those that ended before the transaction are undone with all else; none is left open.
+    // Calls that ended before the transaction are replaced like everything else; none remains open.
     assert_eq!(number(&folder.database(), "SELECT count(*) FROM calls WHERE status = 0").await, 0);
     assert!(during <= 200);
     assert_eq!(store.health().records_lost, 0);
 }
 
 #[tokio::test]
-async fn an_older_backup_is_brought_up_to_date_first() {
+async fn an_older_backup_is_upgraded_first() {
     let folder = StoreHarness::new();
     let store = folder.open().await;
     store.sources().upsert(&source("phone")).await.unwrap();
@@ -266,7 +266,7 @@ async fn an_older_backup_is_brought_up_to_date_first() {
 }
 
 #[tokio::test]
-async fn what_is_no_good_backup_changes_nothing() {
+async fn an_invalid_backup_changes_nothing() {
     let folder = StoreHarness::new();
     let store = folder.open().await;
     store.tokens().insert(&token("owner", 1)).await.unwrap();

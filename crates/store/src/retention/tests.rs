@@ -15,7 +15,7 @@ async fn starts(store: &Store) -> Vec<i64> {
 }
 
 #[tokio::test]
-async fn calls_older_than_the_days_kept_go() {
+async fn calls_older_than_the_retention_period_are_removed() {
     let folder = StoreHarness::new();
     let store = folder.open_with(StoreOptions { retention_days: 2, ..options() }).await;
     for started in [NOW - 2 * DAY_MS - 1, NOW - 2 * DAY_MS, NOW] {
@@ -30,7 +30,7 @@ async fn calls_older_than_the_days_kept_go() {
 }
 
 #[tokio::test]
-async fn the_oldest_go_where_the_database_is_too_large_and_the_file_shrinks() {
+async fn the_oldest_calls_are_removed_if_the_database_is_too_large() {
     const LIMIT: i64 = 8 << 20;
     let folder = StoreHarness::new();
     let store = folder.open_with(StoreOptions { retention_bytes: LIMIT as u64, ..options() }).await;
@@ -46,11 +46,11 @@ async fn the_oldest_go_where_the_database_is_too_large_and_the_file_shrinks() {
     let removed = store.enforce_retention().await.unwrap();
     let after = DatabasePages::read(store.database()).await.unwrap();
     assert!(after.used_bytes() <= LIMIT);
-    // No more than a step too many.
+    // At most one step too many was removed.
     assert!(after.used_bytes() > LIMIT - 2 * STEP_BYTES, "{after:?}");
     let left = starts(&store).await;
     assert_eq!(left.len() as u64, 201 - removed.calls);
-    // The newest are left, and the one that runs.
+    // The newest calls and the running one remain.
     assert_eq!((left[0], left[left.len() - 1]), (NOW + 199, NOW - 5));
     assert_eq!(left[left.len() - 2], NOW + removed.calls as i64);
     assert!(removed.freed_bytes > 10_000_000);
@@ -82,7 +82,7 @@ async fn records_are_written_between_the_steps() {
     recording.await.unwrap();
     assert_eq!(removed.calls, 3000);
     assert_eq!(starts(&store).await.len(), 200);
-    // Nothing at all is allowed here: the loop ends all the same.
+    // With a limit of zero the loop still ends.
     assert_eq!(store.enforce_retention().await.unwrap().calls, 200);
 }
 
@@ -98,7 +98,7 @@ async fn nothing_is_a_bound_where_there_is_0() {
 }
 
 #[tokio::test]
-async fn conversations_take_nothing_from_the_room_for_calls() {
+async fn conversations_do_not_count_toward_the_limit_for_calls() {
     const LIMIT: u64 = 4 << 20;
     let folder = StoreHarness::new();
     let store = folder.open_with(StoreOptions { retention_bytes: LIMIT, ..options() }).await;

@@ -7,13 +7,13 @@ async fn names(store: &Store) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn rules_stand_in_the_order_in_which_they_were_made() {
+async fn rules_are_listed_in_order_of_creation() {
     let folder = StoreHarness::new();
     let store = folder.open().await;
     let rules = store.rules();
     assert!(rules.put("night", &json(r#"{"effect":"deny"}"#), NOW).await.unwrap());
     assert!(rules.put("all \"of\" it", &json(r#"{"effect":"allow", "n":1.0}"#), NOW + 1).await.unwrap());
-    // Changing what one says leaves its place and its age.
+    // Changing a definition keeps the rule's position and its time of creation.
     assert!(!rules.put("night", &json(r#"{"effect":"ask"}"#), NOW + 2).await.unwrap());
     store.close().await;
 
@@ -30,7 +30,7 @@ async fn rules_stand_in_the_order_in_which_they_were_made() {
 }
 
 #[tokio::test]
-async fn rules_move_and_go() {
+async fn rules_can_be_moved_and_removed() {
     let folder = StoreHarness::new();
     let store = folder.open().await;
     let rules = store.rules();
@@ -50,7 +50,7 @@ async fn rules_move_and_go() {
     assert!(!rules.move_to("e", 0).await.unwrap());
     assert!(rules.remove("d").await.unwrap());
     assert!(!rules.remove("d").await.unwrap());
-    // A new one comes last, whatever places are free.
+    // A new rule comes last, whatever positions are free.
     rules.put("d", &json("{}"), NOW).await.unwrap();
     assert_eq!(names(&store).await, ["b", "c", "a", "d"]);
 }

@@ -1,5 +1,5 @@
-//! Turns whose end nobody saw, because the gateway stopped in the middle of them: they are marked, and what their
-//! answers had come to becomes a message, so that nothing said is lost.
+//! Closes turns that were interrupted by a stop of the gateway: they are marked, and the draft of their
+//! answer becomes a message, so that no text is lost.
 
 use serde::Serialize;
 use sqlx::{Connection, SqliteConnection};
@@ -10,7 +10,7 @@ use super::turns::save_draft_message;
 use crate::call_row::RowColumns;
 use crate::error::StoreError;
 
-/// The one kind of part that the store writes itself.
+/// The only kind of message part that the store writes itself.
 #[derive(Serialize)]
 struct InterruptedTextPart<'t> {
     #[serde(rename = "type")]
@@ -18,11 +18,11 @@ struct InterruptedTextPart<'t> {
     text: &'t str,
 }
 
-/// Marks turns that run as interrupted. Answers how many there were.
+/// Marks running turns as interrupted. Returns their number.
 pub(crate) async fn close_running_turns(conn: &mut SqliteConnection, now_ms: i64) -> Result<u64, StoreError> {
     const DRAFTS: &str = "SELECT d.turn, d.text FROM drafts AS d JOIN turns AS t ON t.id = d.turn \
          JOIN sessions AS s ON s.id = t.session WHERE t.status = 0 AND d.seq > s.message_count ORDER BY d.turn";
-    // What the turn's requests add up to, and the calls that were recorded since it began.
+    // Sums up the turn's requests, and counts the calls recorded since it began.
     const CLOSE: &str = "UPDATE turns SET status = 4, rounds = u.rounds, calls = u.calls, input = u.input, \
          output = u.output, cached = u.cached, cache_written = u.cache_written, reasoning = u.reasoning, \
          cost = iif(u.unpriced, NULL, u.cost), currency = u.currency \

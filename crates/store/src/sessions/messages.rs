@@ -1,4 +1,4 @@
-//! Reading what was said, a bounded page at a time and in either direction.
+//! Reads messages in bounded pages, in either direction.
 
 use futures_util::TryStreamExt;
 use sqlx::{QueryBuilder, Sqlite};
@@ -8,12 +8,12 @@ use super::{READING, SessionRepository};
 use crate::error::StoreError;
 use crate::integers::{u64_to_i64, usize_to_i64};
 
-/// Most messages of one page.
+/// Maximum number of messages per page.
 const MAX_PAGE: usize = 1000;
-/// Bytes of messages past which a page ends.
+/// Size of messages at which a page ends, in bytes.
 const MAX_PAGE_BYTES: usize = 32 << 20;
 
-/// Some of a session's messages, the oldest first.
+/// A page of a session's messages, oldest first.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct MessagePage {
     /// The messages.
@@ -23,7 +23,7 @@ pub struct MessagePage {
 }
 
 impl SessionRepository<'_> {
-    /// The messages after a number (0: from the start): at most `limit` (1 to 1,000) and about 32 MiB.
+    /// Reads the messages after a number (0: from the start): at most `limit` (1 to 1,000) and about 32 MiB.
     ///
     /// # Errors
     /// Fails if SQLite fails.
@@ -38,7 +38,8 @@ impl SessionRepository<'_> {
         self.page(sql, limit).await
     }
 
-    /// The newest messages before a number, or of all: at most `limit` (1 to 1,000) and about 32 MiB.
+    /// Reads the newest messages, or the newest before a number: at most `limit` (1 to 1,000) and about 32
+    /// MiB.
     ///
     /// # Errors
     /// Fails if SQLite fails.

@@ -1,4 +1,4 @@
-//! Sessions, messages and turns as they are written and read back. Times are milliseconds since the Unix epoch.
+//! Records of sessions, messages and turns. Times are in milliseconds since the Unix epoch.
 
 use sqlx::sqlite::SqliteRow;
 use toolway_types::RawJson;
@@ -10,7 +10,7 @@ use crate::token_counts::TokenCounts;
 /// Author of a session's title.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum TitleBy {
-    /// Nobody: it has none.
+    /// The session has no title.
     #[default]
     Nobody,
     /// A model.
@@ -22,30 +22,30 @@ pub enum TitleBy {
 /// Author of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StoredRole {
-    /// A person's.
+    /// A person.
     User,
-    /// A model's.
+    /// A model.
     Assistant,
-    /// Results of the model's tool calls.
+    /// Results of tool calls.
     Tool,
 }
 
 /// State of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TurnState {
-    /// It goes on.
+    /// The turn is running.
     Running,
-    /// The model said all it wanted.
+    /// The model finished its answer.
     Done,
-    /// Somebody stopped it.
+    /// The turn was aborted.
     Aborted,
-    /// It failed.
+    /// The turn failed.
     Failed,
-    /// The gateway stopped in the middle of it.
+    /// The gateway stopped during the turn.
     Interrupted,
 }
 
-/// Every one of these; its place is the number that stands in the database, so new ones go to the end.
+/// All values. The index is the number in the database, so new values go to the end.
 const TITLES: &[TitleBy] = &[TitleBy::Nobody, TitleBy::Model, TitleBy::Person];
 const ROLES: &[StoredRole] = &[StoredRole::User, StoredRole::Assistant, StoredRole::Tool];
 const STATES: &[TurnState] =
@@ -68,7 +68,7 @@ impl TitleBy {
 }
 
 impl StoredRole {
-    /// The role's name.
+    /// Name of the role.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -84,7 +84,7 @@ impl StoredRole {
 }
 
 impl TurnState {
-    /// The state's name.
+    /// Name of the state.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -104,32 +104,32 @@ impl TurnState {
 /// A session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionRecord {
-    /// Its id, which no other has.
+    /// Unique id of the session.
     pub id: String,
     /// Owner of the session.
     pub principal: String,
-    /// The agent that was last talked to in it.
+    /// Agent that was used last in the session.
     pub agent: String,
-    /// Its title.
+    /// Title of the session.
     pub title: Option<String>,
     /// Author of the title.
     pub title_by: TitleBy,
-    /// When it began.
+    /// Time of creation.
     pub created_ms: i64,
-    /// When something was last said in it.
+    /// Time of the last message.
     pub updated_ms: i64,
     /// Number of messages. Messages are numbered from 1 to this.
     pub messages: u64,
-    /// Bytes that they take.
+    /// Total size of the messages, in bytes.
     pub bytes: u64,
 }
 
-/// A message to be kept.
+/// A message to store.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewMessage {
     /// Author of the message.
     pub role: StoredRole,
-    /// Its parts: a JSON array.
+    /// Parts of the message, as a JSON array.
     pub parts: RawJson,
     /// Text for searches.
     pub text: String,
@@ -137,55 +137,55 @@ pub struct NewMessage {
     pub is_cut: bool,
 }
 
-/// A message as it is kept.
+/// A stored message.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MessageRecord {
-    /// Its number in the session, from 1.
+    /// Number of the message in its session, from 1.
     pub seq: u64,
-    /// The turn in which it was said.
+    /// Turn in which the message was written.
     pub turn: String,
     /// Author of the message.
     pub role: StoredRole,
-    /// Its parts: a JSON array.
+    /// Parts of the message, as a JSON array.
     pub parts: RawJson,
     /// True if the message ended before it was complete.
     pub is_cut: bool,
-    /// When it was kept.
+    /// Time at which the message was stored.
     pub created_ms: i64,
 }
 
-/// A turn: from a person's message to the end of the answer.
+/// A turn: from a person's message to the end of the model's answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TurnRecord {
-    /// Its id, a UUIDv7, under which its calls are recorded.
+    /// Id of the turn, a UUIDv7. Its calls are recorded under this id.
     pub id: String,
-    /// The session.
+    /// Session of the turn.
     pub session: String,
-    /// The number of the message that it answers.
+    /// Number of the message that the turn answers.
     pub answers: u64,
     /// State of the turn.
     pub state: TurnState,
     /// True if the response was replaced by another. Its cost remains.
     pub is_replaced: bool,
-    /// When it began.
+    /// Time of the start.
     pub started_ms: i64,
-    /// When it ended.
+    /// Time of the end.
     pub ended_ms: Option<i64>,
-    /// Why it failed, for programs.
+    /// Code of the failure, for programs.
     pub code: Option<String>,
-    /// Why it failed, in words.
+    /// Description of the failure.
     pub message: Option<String>,
-    /// Why the model's last answer ended.
+    /// Reason why the model's last answer ended.
     pub finish: Option<String>,
     /// Number of requests to models.
     pub rounds: u32,
     /// Number of tool calls.
     pub calls: u32,
-    /// Tokens of all its requests.
+    /// Tokens of all requests of the turn.
     pub tokens: TokenCounts,
     /// Total cost. None if a price or a number of tokens is not known.
     pub cost: Option<f64>,
-    /// The currency of `cost`.
+    /// Currency of `cost`.
     pub currency: Option<String>,
 }
 
@@ -253,7 +253,7 @@ impl TurnRecord {
 }
 
 impl TokenCounts {
-    /// Reads the five columns from a place on.
+    /// Reads five columns, starting at an index.
     pub(crate) fn read(columns: &RowColumns<'_>, from: usize) -> Result<Self, StoreError> {
         let count = |at| Ok(columns.number_or_none(at)?.and_then(|number| u64::try_from(number).ok()));
         Ok(Self {
@@ -265,7 +265,7 @@ impl TokenCounts {
         })
     }
 
-    /// The five numbers as they are bound, in the order of the columns.
+    /// Values of the five columns, in order.
     pub(crate) fn numbers(self) -> [Option<i64>; 5] {
         [self.input, self.output, self.cached, self.cache_written, self.reasoning]
             .map(|count| count.map(|count| i64::try_from(count).unwrap_or(i64::MAX)))
@@ -273,7 +273,7 @@ impl TokenCounts {
 }
 
 impl NewMessage {
-    /// Bytes that it takes.
+    /// Size of the message, in bytes.
     pub(super) fn bytes(&self) -> usize {
         self.parts.get().len().saturating_add(self.text.len())
     }

@@ -1,4 +1,5 @@
-//! Removing a session and what was said in it, in small steps where that is much, between which others write.
+//! Removes a session and its messages. A large session is removed in small steps, between which others can
+//! write.
 
 use sqlx::{Connection, SqliteConnection};
 
@@ -9,9 +10,9 @@ use crate::calls::{CallFilter, CallRepository};
 use crate::error::StoreError;
 use crate::integers::u64_to_i64;
 
-/// Bytes of messages that are removed at a time.
+/// Size of messages that one step removes, in bytes.
 const STEP_BYTES: u64 = 8 << 20;
-/// Most messages that are removed at a time.
+/// Maximum number of messages that one step removes.
 const STEP_MESSAGES: i64 = 500;
 
 /// Numbers of removed items.
@@ -26,14 +27,15 @@ pub struct RemovedSession {
 }
 
 impl SessionRepository<'_> {
-    /// Removes a session with its messages, turns and drafts, and where that is asked for the records of its
-    /// principal's calls in it, but for those that still run. What was asked of models stays for the accounts,
-    /// without the session's name. None where there is no such session.
+    /// Removes a session with its messages, turns and drafts. If requested, also removes the records of its
+    /// principal's calls in it, except running ones. Records of model requests stay for the accounts, without
+    /// the session's id. Returns None if the session does not exist.
     ///
-    /// A turn that runs in it has nothing to write to any more; whoever ends turns ends it first.
+    /// The writes of a turn that runs in the session fail from now on, so the caller must end turns first.
     ///
     /// # Errors
-    /// Fails if SQLite fails. A large session may have lost its newest messages then; it can be removed again.
+    /// Fails if SQLite fails. A large session may then have lost its newest messages; it can be removed
+    /// again.
     pub async fn remove(&self, id: &str, with_calls: bool) -> Result<Option<RemovedSession>, StoreError> {
         let Some(session) = self.get(id).await? else { return Ok(None) };
         let mut removed = RemovedSession { messages: session.messages, ..RemovedSession::default() };
@@ -52,7 +54,7 @@ impl SessionRepository<'_> {
         Ok(Some(removed))
     }
 
-    /// Removes some of the newest messages where there are too many for one step. Answers whether there were.
+    /// Removes some of the newest messages if there are too many for one step. Returns true if it did.
     async fn remove_newest(&self, id: &str) -> Result<bool, StoreError> {
         const NEWEST: &str = "SELECT seq, octet_length(parts) + octet_length(text) FROM messages \
              WHERE session = ? ORDER BY seq DESC LIMIT ?";
@@ -96,7 +98,7 @@ async fn remove_from(
     transaction.commit().await.map_err(failed())
 }
 
-/// Removes what is left of a session. Answers how many turns it had.
+/// Removes the rest of a session. Returns its number of turns.
 async fn remove_all(conn: &mut SqliteConnection, session: String) -> Result<u64, StoreError> {
     const REST: &[&str] = &[
         "UPDATE model_requests SET session = NULL, turn = NULL WHERE session = ?",

@@ -1,5 +1,5 @@
-//! Lists of sessions, newest first, and those among them in whose title or messages a text is. Looking through
-//! messages is done in bounded steps, and a page ends when its time is up, wherever it got.
+//! Lists and searches sessions, newest first. A text search scans messages in bounded steps, and a page ends
+//! when its time is up.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -15,26 +15,26 @@ use crate::call_row::RowColumns;
 use crate::error::StoreError;
 use crate::integers::usize_to_i64;
 
-/// Most sessions of one page.
+/// Maximum number of sessions per page.
 const MAX_PAGE: usize = 1000;
-/// Sessions that one step reads.
+/// Number of sessions per step.
 const STEP_SESSIONS: usize = 256;
-/// Bytes of texts that one statement looks through, roughly.
+/// Approximate size of the texts that one statement searches, in bytes.
 const STEP_BYTES: u64 = 4 << 20;
 /// Time limit of a text search for one page.
 const SEARCH_TIME: Duration = Duration::from_millis(250);
 
-/// Which sessions are asked for: those that fit everything that is said. The default lets all through.
+/// Filter for sessions. A session must match all fields that are set. The default matches all sessions.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SessionRecordFilter {
-    /// In which this agent was last talked to.
+    /// Agent that was used last in the session.
     pub agent: Option<String>,
-    /// With this text in the title or in a message, in large or small letters. Looking through messages takes time,
-    /// so pages of such a filter may end before they are full; see [`SessionPage`].
+    /// Text in the title or in a message, in upper or lower case. A text search takes time, so its pages may
+    /// end before they are full; see [`SessionPage`].
     pub text: Option<String>,
 }
 
-/// Some sessions, those in which something was said last first.
+/// A page of sessions, most recently used first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SessionPage {
     /// The sessions.
@@ -72,11 +72,11 @@ impl SessionCursor {
 }
 
 impl SessionRepository<'_> {
-    /// A page of the sessions that a filter lets through, those in which something was said last first. At most
-    /// `limit` of them (1 to 1,000); what comes after is on the next page.
+    /// Lists the sessions that match a filter, most recently used first: at most `limit` (1 to 1,000) per
+    /// page.
     ///
-    /// A text search also ends the page after a quarter of a second. The page may then be empty
-    /// though there is a next one.
+    /// A text search also ends the page after a quarter of a second. The page may then be empty although
+    /// there is a next one.
     ///
     /// # Errors
     /// Fails if SQLite fails.
@@ -136,7 +136,7 @@ impl SessionRepository<'_> {
         }
     }
 
-    /// Sessions that a filter lets through but for the text, from a place on.
+    /// Sessions that match the filter except for the text, starting at a cursor.
     async fn step(
         &self,
         filter: &SessionRecordFilter,
@@ -159,8 +159,8 @@ impl SessionRepository<'_> {
         rows.iter().map(SessionRecord::read).collect()
     }
 
-    /// The ids of those of these in which a text is. One such statement runs at a time, so that there are always
-    /// readers for those who know what they want.
+    /// Ids of those sessions that contain the text. Only one such statement runs at a time, so that readers
+    /// remain free for indexed queries.
     async fn matching_ids(
         &self,
         needle: &str,
@@ -191,7 +191,7 @@ impl SessionRepository<'_> {
     }
 }
 
-/// Number of these that one statement looks through, at least one.
+/// Number of sessions that one statement may search, at least one.
 fn statement_capacity(sessions: &[SessionRecord]) -> usize {
     let mut bytes = 0_u64;
     let within = |it: &&SessionRecord| {
@@ -201,9 +201,9 @@ fn statement_capacity(sessions: &[SessionRecord]) -> usize {
     sessions.iter().take_while(within).count().max(1).min(sessions.len())
 }
 
-/// A text as it is looked for and looked through: in small letters, and not longer than is looked through.
+/// Normalises a text for search: lower case, truncated to the searched length.
 pub(super) fn normalise_text(text: &str) -> String {
-    // Letter by letter, so that a letter looks the same wherever it stands in a word.
+    // Character by character, so that a letter has the same lower case at every position in a word.
     let mut folded = String::with_capacity(text.len().min(MAX_SEARCHED_BYTES));
     for letter in
         text.chars().flat_map(char::to_lowercase).map(|letter| if letter == 'ς' { 'σ' } else { letter })

@@ -2,7 +2,7 @@ use super::*;
 use crate::tests::support::{NOW, StoreHarness, ending, said, turn};
 
 #[tokio::test]
-async fn a_session_is_there_from_its_first_message_on() {
+async fn a_session_exists_from_its_first_message_on() {
     let folder = StoreHarness::new();
     let store = folder.open().await;
     let sessions = store.sessions();
@@ -28,7 +28,7 @@ async fn a_session_is_there_from_its_first_message_on() {
 }
 
 #[tokio::test]
-async fn others_sessions_look_as_if_they_did_not_exist() {
+async fn sessions_of_other_principals_appear_not_to_exist() {
     let folder = StoreHarness::new();
     let store = folder.open().await;
     let all = store.sessions();
@@ -54,7 +54,7 @@ async fn others_sessions_look_as_if_they_did_not_exist() {
 }
 
 #[tokio::test]
-async fn a_models_title_never_takes_the_place_of_a_persons() {
+async fn a_models_title_never_replaces_a_persons() {
     let folder = StoreHarness::new();
     let store = folder.open().await;
     let sessions = store.sessions();
@@ -70,18 +70,18 @@ async fn a_models_title_never_takes_the_place_of_a_persons() {
     assert!(!sessions.rename("s", Some("third"), TitleBy::Model).await.unwrap());
     assert_eq!(title().await, (Some("mine".to_owned()), TitleBy::Person));
     assert!(sessions.rename("s", Some("mine too"), TitleBy::Person).await.unwrap());
-    // Taken away, a model may give one again.
+    // After its removal, a model may set one again.
     assert!(sessions.rename("s", None, TitleBy::Person).await.unwrap());
     assert_eq!(title().await, (None, TitleBy::Nobody));
     assert!(sessions.rename("s", Some("fourth"), TitleBy::Model).await.unwrap());
     assert_eq!(title().await, (Some("fourth".to_owned()), TitleBy::Model));
     assert!(!sessions.rename("other", Some("x"), TitleBy::Person).await.unwrap());
-    // A new title is nothing that was said.
+    // A new title does not count as a message.
     assert_eq!(sessions.get("s").await.unwrap().unwrap().updated_ms, NOW);
 }
 
 #[tokio::test]
-async fn messages_are_read_from_either_end() {
+async fn messages_are_read_in_either_direction() {
     let folder = StoreHarness::new();
     let store = folder.open().await;
     let sessions = store.sessions();
@@ -111,7 +111,7 @@ async fn messages_are_read_from_either_end() {
 }
 
 #[tokio::test]
-async fn a_page_of_messages_ends_where_it_holds_much() {
+async fn a_page_of_messages_ends_at_its_size_limit() {
     let folder = StoreHarness::new();
     let store = folder.open().await;
     let sessions = store.sessions();
@@ -122,7 +122,7 @@ async fn a_page_of_messages_ends_where_it_holds_much() {
         large.text.clear();
         sessions.append("t", vec![large], vec![], NOW).await.unwrap();
     }
-    // The third passes 32 MiB.
+    // The third message exceeds 32 MiB.
     let page = sessions.messages_after("s", 0, 1000).await.unwrap();
     assert_eq!((page.messages.len(), page.has_more), (3, true));
     let page = sessions.messages_before("s", None, 1000).await.unwrap();

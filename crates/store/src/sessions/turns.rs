@@ -1,5 +1,5 @@
-//! A turn's way through the store: it begins with a person's message, in one transaction before the model is asked;
-//! answers and results are added while it goes on; and it ends, with the last of them.
+//! Writes turns. A turn begins with a person's message, in one transaction before the model is asked. Answers
+//! and tool results are appended while it runs, and its end is written with the last of them.
 
 use std::sync::Arc;
 
@@ -16,21 +16,21 @@ use crate::token_counts::TokenCounts;
 use crate::usage::{self, ModelRequestRecord};
 use crate::writer::response_drafts::ResponseDraft;
 
-/// Most turns that are read at a time.
+/// Maximum number of turns that are read at once.
 const MAX_TURNS: usize = 1000;
 
-/// A turn that begins.
+/// A new turn.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewTurn {
-    /// Its id, a UUIDv7.
+    /// Id of the turn, a UUIDv7.
     pub id: String,
-    /// The session; made where there is none yet.
+    /// Session of the turn; created if it does not exist.
     pub session: String,
     /// Owner of the session.
     pub principal: String,
-    /// The agent that answers.
+    /// Agent that answers.
     pub agent: String,
-    /// When it begins, in milliseconds since the Unix epoch.
+    /// Time of the start, in milliseconds since the Unix epoch.
     pub started_ms: i64,
     /// The input that the turn answers.
     pub opening: TurnOpening,
@@ -41,9 +41,9 @@ pub struct NewTurn {
 pub enum TurnOpening {
     /// A new message.
     Message(NewMessage),
-    /// The person's message of this number, again: what came after it is taken out.
+    /// An existing message of the person, to be answered again. Later messages are removed.
     Regenerate {
-        /// The number.
+        /// Number of the message.
         answers: u64,
     },
 }
@@ -51,9 +51,9 @@ pub enum TurnOpening {
 /// Position of a new turn in its session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StartedTurn {
-    /// The number of the message that it answers.
+    /// Number of the message that the turn answers.
     pub answers: u64,
-    /// The number that its next message will have.
+    /// Number of the turn's next message.
     pub next: u64,
     /// True if the session is new.
     pub is_new_session: bool,
@@ -62,40 +62,40 @@ pub struct StartedTurn {
 /// Position of added messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AppendedMessages {
-    /// The number of the first.
+    /// Number of the first added message.
     pub first: u64,
-    /// The number that the turn's next message will have.
+    /// Number of the turn's next message.
     pub next: u64,
 }
 
 /// End of a turn.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TurnEnding {
-    /// The turn.
+    /// Id of the turn.
     pub turn: String,
-    /// In which way; not [`TurnState::Running`].
+    /// Final state; not [`TurnState::Running`].
     pub state: TurnState,
-    /// When, in milliseconds since the Unix epoch.
+    /// Time of the end, in milliseconds since the Unix epoch.
     pub ended_ms: i64,
-    /// The last of what was said.
+    /// The last messages.
     pub messages: Vec<NewMessage>,
-    /// Requests to models that were not kept yet.
+    /// Model requests that are not stored yet.
     pub requests: Vec<ModelRequestRecord>,
-    /// Why it failed, for programs.
+    /// Code of the failure, for programs.
     pub code: Option<String>,
-    /// Why it failed, in words.
+    /// Description of the failure.
     pub message: Option<String>,
-    /// Why the model's last answer ended.
+    /// Reason why the model's last answer ended.
     pub finish: Option<String>,
     /// Number of requests to models.
     pub rounds: u32,
     /// Number of tool calls.
     pub calls: u32,
-    /// Tokens of all its requests.
+    /// Tokens of all requests of the turn.
     pub tokens: TokenCounts,
     /// Total cost. None if a price or a number of tokens is not known.
     pub cost: Option<f64>,
-    /// The currency of `cost`.
+    /// Currency of `cost`.
     pub currency: Option<String>,
 }
 
@@ -109,14 +109,14 @@ struct SessionTotals {
 }
 
 impl SessionRepository<'_> {
-    /// Begins a turn: makes its session where there is none, keeps the person's message or takes out the answer that
-    /// is to be made again, and notes that the turn runs. All of it survives the program (not the computer) when this
-    /// answers, or nothing has changed.
+    /// Begins a turn: creates its session if needed, stores the person's message or removes the answer to
+    /// replace, and marks the turn as running. When this returns, everything survives a crash of the program
+    /// (not of the computer). If it fails, nothing has changed.
     ///
     /// # Errors
-    /// [`StoreError::SessionTaken`] where the session is another principal's; [`StoreError::Missing`] where there is
-    /// no such message to be answered again; [`StoreError::MessageTooLarge`], [`StoreError::SessionFull`]; else what
-    /// SQLite says.
+    /// [`StoreError::SessionTaken`] if the session belongs to another principal; [`StoreError::Missing`] if
+    /// the message to answer again does not exist; [`StoreError::MessageTooLarge`],
+    /// [`StoreError::SessionFull`]; otherwise the error of SQLite.
     pub async fn begin(&self, turn: NewTurn) -> Result<StartedTurn, StoreError> {
         if let TurnOpening::Message(message) = &turn.opening {
             check_size(message)?;
@@ -124,13 +124,14 @@ impl SessionRepository<'_> {
         self.database.write(move |conn| Box::pin(begin(conn, turn))).await
     }
 
-    /// Adds what was said in a running turn, and the requests to models that it came from, in one transaction that
-    /// survives the program (not the computer). Where something was said, the turn's draft is gone then.
+    /// Appends messages of a running turn and the model requests that produced them, in one transaction that
+    /// survives a crash of the program (not of the computer). If there are messages, the turn's draft is
+    /// removed.
     ///
     /// # Errors
-    /// [`StoreError::Missing`] where the turn does not run (its session was removed, or a backup put in its place);
-    /// [`StoreError::MessageTooLarge`], [`StoreError::SessionFull`]; else what SQLite says. But for the last, the
-    /// requests are kept.
+    /// [`StoreError::Missing`] if the turn is not running (its session was removed, or a backup was
+    /// restored); [`StoreError::MessageTooLarge`], [`StoreError::SessionFull`]; otherwise the error of
+    /// SQLite. The requests are stored except in the last case.
     pub async fn append(
         &self,
         turn: &str,
@@ -149,11 +150,12 @@ impl SessionRepository<'_> {
             .await
     }
 
-    /// Ends a running turn, with the last of what was said and the requests that it came from, in one transaction
-    /// that survives the program (not the computer).
+    /// Ends a running turn with its last messages and their model requests, in one transaction that survives
+    /// a crash of the program (not of the computer).
     ///
     /// # Errors
-    /// As [`SessionRepository::append`] does. A turn whose last messages are refused has ended all the same.
+    /// The same as for [`SessionRepository::append`]. A turn whose last messages are refused ends
+    /// nevertheless.
     pub async fn end(&self, ending: TurnEnding) -> Result<AppendedMessages, StoreError> {
         self.database
             .write(move |conn| {
@@ -170,14 +172,15 @@ impl SessionRepository<'_> {
             .await
     }
 
-    /// Notes how far the text of an answer is that is under way in a running turn. It is written within a quarter of
-    /// a second, and becomes a message if the gateway stops before the answer is whole. `next` is the number that
-    /// the answer will have ([`Begun::next`], [`Appended::next`]); a draft of one that is there already is dropped.
+    /// Stores a draft of a running turn's answer. It is written within a quarter of a second, and becomes a
+    /// message if the gateway stops before the answer is complete. `next` is the number of the answer
+    /// ([`StartedTurn::next`], [`AppendedMessages::next`]); the draft of an answer that is already stored is
+    /// dropped.
     pub fn draft(&self, turn: &Arc<str>, next: u64, text: impl Into<String>) {
         self.database.queue.draft(turn, ResponseDraft { seq: next, text: text.into() });
     }
 
-    /// The newest turns of a session, the oldest of them first: at most `limit` (1 to 1,000).
+    /// Lists the newest turns of a session, oldest first: at most `limit` (1 to 1,000).
     ///
     /// # Errors
     /// Fails if SQLite fails.
@@ -192,7 +195,7 @@ impl SessionRepository<'_> {
         rows.iter().rev().map(TurnRecord::read).collect()
     }
 
-    /// One turn; none where there is none of this id.
+    /// Finds a turn by id.
     ///
     /// # Errors
     /// Fails if SQLite fails.
@@ -209,7 +212,7 @@ impl SessionRepository<'_> {
     }
 }
 
-/// Messages of a turn, to be added.
+/// Messages and requests of a turn, to be written.
 struct TurnBatch<'t> {
     turn: &'t str,
     messages: &'t [NewMessage],
@@ -272,14 +275,14 @@ async fn begin_in_transaction(conn: &mut SqliteConnection, turn: NewTurn) -> Res
     Ok(StartedTurn { answers, next: place.messages + 1, is_new_session })
 }
 
-/// Ends a transaction that failed. Where SQLite has ended it already there is none.
+/// Rolls back a failed transaction. SQLite may have ended it already.
 async fn roll_back(conn: &mut SqliteConnection) {
     if let Err(error) = sqlx::query("ROLLBACK").execute(conn).await {
-        tracing::debug!(%error, "a transaction that failed was over");
+        tracing::debug!(%error, "a failed transaction was already rolled back");
     }
 }
 
-/// Takes out what came after a person's message, and marks the turns that answered it.
+/// Removes the messages after a person's message, and marks the turns that answered it.
 async fn remove_answer(
     conn: &mut SqliteConnection,
     place: &mut SessionTotals,
@@ -313,8 +316,8 @@ async fn remove_answer(
     Ok(())
 }
 
-/// Keeps what was said in a running turn, and ends it where that is said. Requests are kept, and the turn ends,
-/// also where the messages are refused.
+/// Stores the messages of a running turn, and ends it if requested. The requests are stored and the turn ends
+/// even if the messages are refused.
 async fn write_batch(
     conn: &mut SqliteConnection,
     said: TurnBatch<'_>,
@@ -329,7 +332,7 @@ async fn write_batch(
     }
 }
 
-/// The outer error is one that nothing is kept after.
+/// Runs within a transaction. After an outer error nothing is stored.
 async fn write_batch_in_transaction(
     conn: &mut SqliteConnection,
     said: &TurnBatch<'_>,
@@ -368,10 +371,10 @@ async fn write_batch_in_transaction(
     Ok(refusal.map(|()| AppendedMessages { first, next: place.messages + 1 }))
 }
 
-/// Statements that go to SQLite together: each that goes alone is a way to another thread and back.
+/// Statements that are sent to SQLite together, because each round trip to its thread takes time.
 type SqlBatch = QueryBuilder<Sqlite>;
 
-/// Asks where the session of a running turn is; [`read_totals`] reads the answer.
+/// Queries the session totals of a running turn; [`read_totals`] reads the result.
 fn push_totals_query(script: &mut SqlBatch, turn: &str) {
     script
         .push(
@@ -458,7 +461,7 @@ fn check_capacity(place: &SessionTotals, messages: &[NewMessage]) -> Result<(), 
     if fits { Ok(()) } else { Err(StoreError::SessionFull { id: place.session.clone() }) }
 }
 
-/// Makes a message of what a running turn's answer had come to.
+/// Stores the draft of a running turn's answer as a message.
 pub(super) async fn save_draft_message(
     conn: &mut SqliteConnection,
     turn: &str,

@@ -35,20 +35,20 @@ async fn a_source_is_read_back_as_it_was_written() {
         ..phone.clone()
     };
     store.sources().upsert(&newer).await.unwrap();
-    // When it first appeared is not up for change.
+    // The time of creation never changes.
     let expected = SourceRecord { created_ms: NOW, ..newer };
     assert_eq!(store.sources().all().await.unwrap()[1], expected);
 }
 
 #[tokio::test]
-async fn a_slug_belongs_to_one_source_for_ever() {
+async fn a_slug_belongs_to_one_source_forever() {
     let folder = StoreHarness::new();
     let store = folder.open().await;
     let sources = store.sources();
     let phone = source("phone", "device:1");
     sources.upsert(&phone).await.unwrap();
     let others = [source("phone", "device:2"), SourceRecord { token_id: "t-2".to_owned(), ..phone.clone() }];
-    // While it is there, its identity has no second slug.
+    // While the source exists, its identity gets no second slug.
     let refused = sources.upsert(&source("phone-2", "device:1")).await;
     assert!(matches!(refused, Err(StoreError::SlugTaken { .. })));
     for other in &others {
@@ -57,7 +57,7 @@ async fn a_slug_belongs_to_one_source_for_ever() {
     }
     assert!(sources.remove(&phone.slug, NOW + 5).await.unwrap());
     assert!(!sources.remove(&phone.slug, NOW + 6).await.unwrap());
-    // Nobody gets the slug of a removed one, whoever had it before.
+    // No source gets the slug of a removed one, not even with the same identity.
     for other in others.iter().chain([&phone]) {
         let refused = sources.upsert(other).await;
         assert!(matches!(refused, Err(StoreError::SlugTaken { .. })), "{other:?}");
@@ -79,14 +79,14 @@ async fn the_identity_of_a_removed_source_is_free() {
     sources.remove(&first.slug, NOW + 5).await.unwrap();
     sources.upsert(&second).await.unwrap();
     assert_eq!(sources.all().await.unwrap(), [removed(&first), second.clone()]);
-    // Two that were removed are in nobody's way.
+    // Two removed sources do not conflict.
     sources.remove(&second.slug, NOW + 5).await.unwrap();
     sources.upsert(&third).await.unwrap();
     assert_eq!(sources.all().await.unwrap(), [removed(&first), removed(&second), third]);
 }
 
 #[tokio::test]
-async fn labels_change_and_nothing_else_with_them() {
+async fn set_label_changes_only_the_label() {
     let folder = StoreHarness::new();
     let store = folder.open().await;
     let phone = source("phone", "device:1");

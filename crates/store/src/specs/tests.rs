@@ -12,7 +12,7 @@ fn print(number: u8) -> SpecFingerprint {
     [number; 32]
 }
 
-/// A tool with the spec of this number.
+/// A registration of a tool with the spec of this number.
 fn note(tool: &str, number: u8) -> RegisteredSpec {
     RegisteredSpec {
         tool: tool.to_owned(),
@@ -26,7 +26,7 @@ fn row(tool: &str, approved: u8, current: u8, changed_ms: Option<i64>) -> SpecRo
 }
 
 #[tokio::test]
-async fn a_first_spec_passes_and_a_changed_one_is_noted() {
+async fn the_first_spec_is_approved_and_a_changed_one_is_reported() {
     let folder = StoreHarness::new();
     let store = folder.open().await;
     let (specs, phone) = (store.specs(), slug("phone"));
@@ -34,7 +34,7 @@ async fn a_first_spec_passes_and_a_changed_one_is_noted() {
     assert_eq!(first, [row("battery", 1, 1, None), row("odd \"1\"", 2, 2, None)]);
     assert!(!first[0].is_changed());
 
-    // One is no longer offered, one has changed, one is new.
+    // One tool is no longer offered, one has changed, one is new.
     let second = specs.register(&phone, &[note("battery", 3), note("camera", 4)], NOW + 1).await.unwrap();
     let changed = row("battery", 1, 3, Some(NOW + 1));
     assert!(changed.is_changed());
@@ -44,7 +44,7 @@ async fn a_first_spec_passes_and_a_changed_one_is_noted() {
     }
     assert_eq!(specs.document(&print(9)).await.unwrap(), None);
 
-    // The same again changes nothing, a further change is newer, and back is back.
+    // The same spec changes nothing, another change updates the time, and the approved spec clears it.
     assert_eq!(specs.register(&phone, &[note("battery", 3)], NOW + 2).await.unwrap()[0], changed);
     let third = specs.register(&phone, &[note("battery", 5)], NOW + 3).await.unwrap();
     assert_eq!(third[0], row("battery", 1, 5, Some(NOW + 3)));
@@ -53,7 +53,7 @@ async fn a_first_spec_passes_and_a_changed_one_is_noted() {
 }
 
 #[tokio::test]
-async fn what_passes_is_what_the_owner_saw() {
+async fn only_the_spec_shown_to_the_owner_is_approved() {
     let folder = StoreHarness::new();
     let store = folder.open().await;
     let (specs, phone) = (store.specs(), slug("phone"));
@@ -72,7 +72,7 @@ async fn what_passes_is_what_the_owner_saw() {
 }
 
 #[tokio::test]
-async fn documents_are_kept_once_and_as_long_as_some_tool_has_them() {
+async fn a_document_is_stored_once_and_as_long_as_a_tool_uses_it() {
     let folder = StoreHarness::new();
     let store = folder.open().await;
     let specs = store.specs();
@@ -98,7 +98,7 @@ async fn documents_are_kept_once_and_as_long_as_some_tool_has_them() {
 }
 
 #[tokio::test]
-async fn a_source_that_changes_its_tools_again_and_again_does_not_fill_the_disk() {
+async fn frequent_changes_of_specs_do_not_fill_the_disk() {
     let folder = StoreHarness::new();
     let store = folder.open().await;
     let specs = store.specs();
@@ -114,7 +114,7 @@ async fn a_source_that_changes_its_tools_again_and_again_does_not_fill_the_disk(
 }
 
 #[tokio::test]
-async fn a_removed_source_leaves_no_specs() {
+async fn removing_a_source_removes_its_specs() {
     let folder = StoreHarness::new();
     let store = folder.open().await;
     let source = SourceRecord {
@@ -140,7 +140,7 @@ async fn a_removed_source_leaves_no_specs() {
 }
 
 #[tokio::test]
-async fn many_large_specs_are_written_at_once_and_no_more_than_there_is_room_for() {
+async fn many_large_specs_are_written_up_to_the_limit() {
     let folder = StoreHarness::new();
     let store = folder.open().await;
     let (specs, phone) = (store.specs(), slug("phone"));
@@ -149,7 +149,7 @@ async fn many_large_specs_are_written_at_once_and_no_more_than_there_is_room_for
         fingerprint: std::array::from_fn(|at| (number >> (8 * (at % 4))) as u8),
         document: "x".repeat(length).into(),
     };
-    // More than one statement takes.
+    // More than one statement accepts.
     let many: Vec<RegisteredSpec> = (0..4096).map(|number| numbered(number, 1000)).collect();
     let rows = specs.register(&phone, &many, NOW).await.unwrap();
     assert_eq!(rows.len(), 4096);
@@ -159,13 +159,13 @@ async fn many_large_specs_are_written_at_once_and_no_more_than_there_is_room_for
     let more: Vec<RegisteredSpec> = (4096..20_000).map(|number| numbered(number, 1)).collect();
     let rows = specs.register(&phone, &more, NOW).await.unwrap();
     assert_eq!(rows.len(), MAX_TOOLS);
-    // Those that are known may change all the same.
+    // Known tools can still change.
     let rows = specs.register(&phone, &[note("tool_00000", 200), note("new", 1)], NOW).await.unwrap();
     assert_eq!((rows.len(), rows[0].is_changed()), (MAX_TOOLS, true));
 }
 
 #[tokio::test]
-async fn documents_past_the_room_for_them_leave_their_fingerprints() {
+async fn documents_beyond_the_limit_keep_their_fingerprints() {
     let folder = StoreHarness::new();
     let store = folder.open().await;
     let (specs, phone) = (store.specs(), slug("phone"));
@@ -183,7 +183,7 @@ async fn documents_past_the_room_for_them_leave_their_fingerprints() {
 }
 
 #[tokio::test]
-async fn a_document_is_made_only_where_it_is_written() {
+async fn a_document_is_created_only_when_it_is_written() {
     let folder = StoreHarness::new();
     let store = folder.open().await;
     let made = Arc::new(AtomicUsize::new(0));
@@ -204,7 +204,7 @@ async fn a_document_is_made_only_where_it_is_written() {
 }
 
 #[tokio::test]
-async fn those_that_were_noted_are_answered_and_no_others() {
+async fn only_registered_tools_are_returned() {
     let folder = StoreHarness::new();
     let store = folder.open().await;
     let (specs, phone, desk) = (store.specs(), slug("phone"), slug("desk"));
@@ -224,7 +224,7 @@ async fn those_that_were_noted_are_answered_and_no_others() {
 }
 
 #[tokio::test]
-async fn what_a_start_reads_needs_no_reader() {
+async fn reads_at_startup_open_no_reader() {
     let folder = StoreHarness::new();
     let store = folder.open().await;
     store.specs().register_many(vec![(slug("phone"), vec![note("a", 1)])], NOW).await.unwrap();
@@ -237,7 +237,7 @@ async fn what_a_start_reads_needs_no_reader() {
     };
     read().await;
     assert_eq!(store.database().readers().size(), 0);
-    // Once there is one, it is used.
+    // An existing reader is used.
     assert!(store.specs().document(&print(1)).await.unwrap().is_some());
     assert_eq!(store.database().readers().size(), 1);
     read().await;

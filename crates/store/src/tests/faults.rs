@@ -10,8 +10,8 @@ use super::support::{
 };
 use crate::{Durability, Store, StoreError, StoreOptions};
 
-/// Settings with which faults are noticed soon.
-fn hasty() -> StoreOptions {
+/// Options with short timeouts.
+fn short_timeouts() -> StoreOptions {
     StoreOptions {
         busy_timeout: Duration::from_millis(10),
         give_up_after: Duration::from_millis(50),
@@ -19,7 +19,7 @@ fn hasty() -> StoreOptions {
     }
 }
 
-/// Another program that holds the lock to write until it is dropped.
+/// A connection of another program that holds the write lock until it is dropped.
 async fn locked(folder: &StoreHarness) -> SqliteConnection {
     let mut other = other_connection(&folder.database()).await;
     sqlx::raw_sql("BEGIN EXCLUSIVE").execute(&mut other).await.unwrap();
@@ -30,7 +30,7 @@ async fn unlock(mut other: SqliteConnection) {
     sqlx::raw_sql("ROLLBACK").execute(&mut other).await.unwrap();
 }
 
-/// Lets the database have so many pages and no more, as a full disk would.
+/// Limits the number of pages, like a full disk.
 async fn limit_pages(store: &Store, pages: i64) {
     let sql = AssertSqlSafe(format!("PRAGMA max_page_count = {pages}"));
     store
@@ -46,15 +46,15 @@ async fn limit_pages(store: &Store, pages: i64) {
 }
 
 #[tokio::test]
-async fn calls_go_on_while_the_database_is_locked_and_nothing_is_lost() {
+async fn calls_continue_while_the_database_is_locked_and_no_record_is_lost() {
     let folder = StoreHarness::new();
-    let store = folder.open_with(hasty()).await;
+    let store = folder.open_with(short_timeouts()).await;
     let other = locked(&folder).await;
     let recorder = store.recorder();
     let first = Arc::new(keyed("a/b", "k"));
-    // It waits a while for its commit, and then no longer.
+    // The first call waits for its commit, up to the timeout.
     within(recorder.open(Arc::clone(&first)).wait()).await;
-    // Those after it don't wait at all.
+    // Later calls do not wait.
     within(wait_until(|| store.database().queue.is_degraded())).await;
     let second = Arc::new(keyed("a/b", "k2"));
     assert!(matches!(recorder.open(Arc::clone(&second)), RecordCommit::Queued));
@@ -66,7 +66,7 @@ async fn calls_go_on_while_the_database_is_locked_and_nothing_is_lost() {
     assert!(health.last_error.unwrap().text.contains("locked"));
     assert_eq!(health.records_lost, 0);
     assert!(matches!(store.flush().await, Err(StoreError::Unwritten { waiting: 1.., .. })));
-    // What can't be written can still be found.
+    // Unwritten records can be found.
     drop(recorder.close(end(&first, success("first"))));
     let earlier = recorder.find_by_key(&PrincipalId::from("owner"), "k", 0).await.unwrap();
     assert_eq!(*earlier.outcome.unwrap(), success("first"));
@@ -78,7 +78,7 @@ async fn calls_go_on_while_the_database_is_locked_and_nothing_is_lost() {
     assert!(health.last_error.is_some());
     assert_eq!(number(&folder.database(), "SELECT count(*) FROM calls WHERE status = 1").await, 101);
     assert_eq!(number(&folder.database(), "SELECT count(*) FROM calls WHERE status = 0").await, 1);
-    // Commits are waited for again.
+    // Calls wait for commits again.
     let third = recorder.open(Arc::new(keyed("a/b", "k3")));
     assert!(matches!(third, RecordCommit::Pending(_)));
     within(third.wait()).await;
@@ -89,9 +89,9 @@ async fn calls_go_on_while_the_database_is_locked_and_nothing_is_lost() {
 }
 
 #[tokio::test]
-async fn what_does_not_fit_into_the_queue_is_lost_and_counted() {
+async fn records_beyond_the_queues_limit_are_lost_and_counted() {
     let folder = StoreHarness::new();
-    let store = folder.open_with(StoreOptions { queue_records: 10, ..hasty() }).await;
+    let store = folder.open_with(StoreOptions { queue_records: 10, ..short_timeouts() }).await;
     let other = locked(&folder).await;
     let calls: Vec<_> = (0..25).map(|_| Arc::new(call("a/b"))).collect();
     for opened in &calls {
@@ -101,16 +101,16 @@ async fn what_does_not_fit_into_the_queue_is_lost_and_counted() {
     unlock(other).await;
     within(wait_until(|| store.health().records_waiting == 0)).await;
     assert_eq!(number(&folder.database(), "SELECT count(*) FROM calls").await, 10);
-    // A closing makes up for its lost opening.
+    // The end of a call makes up for its lost start.
     drop(store.recorder().close(end(&calls[24], success(""))));
     store.flush().await.unwrap();
     assert_eq!(number(&folder.database(), "SELECT count(*) FROM calls WHERE status = 1").await, 1);
 }
 
 #[tokio::test]
-async fn calls_go_on_while_the_disk_is_full() {
+async fn calls_continue_while_the_disk_is_full() {
     let folder = StoreHarness::new();
-    let store = folder.open_with(hasty()).await;
+    let store = folder.open_with(short_timeouts()).await;
     let pages = number(&folder.database(), "PRAGMA page_count").await;
     limit_pages(&store, pages + 4).await;
     let recorder = store.recorder();
@@ -121,7 +121,7 @@ async fn calls_go_on_while_the_disk_is_full() {
     within(wait_until(|| store.health().failing)).await;
     assert!(store.health().last_error.unwrap().text.contains("full"));
     within(recorder.open(Arc::new(keyed("a/b", "k"))).wait()).await;
-    // Tokens can't be written either, and whoever tries is told.
+    // Tokens cannot be written either, and the caller gets an error.
     let revoked = store.tokens().revoke("owner", 1).await;
     assert!(matches!(revoked, Ok(false) | Err(StoreError::Database { .. })));
 
@@ -133,9 +133,9 @@ async fn calls_go_on_while_the_disk_is_full() {
 }
 
 #[tokio::test]
-async fn each_durability_lets_calls_go_on_too() {
+async fn calls_continue_with_durability_each_too() {
     let folder = StoreHarness::new();
-    let store = folder.open_with(StoreOptions { durability: Durability::Each, ..hasty() }).await;
+    let store = folder.open_with(StoreOptions { durability: Durability::Each, ..short_timeouts() }).await;
     let other = locked(&folder).await;
     let opened = Arc::new(call("a/b"));
     within(store.recorder().open(Arc::clone(&opened)).wait()).await;
@@ -146,9 +146,9 @@ async fn each_durability_lets_calls_go_on_too() {
 }
 
 #[tokio::test]
-async fn a_record_that_can_never_be_written_keeps_no_other_back() {
+async fn a_record_that_can_never_be_written_blocks_no_other() {
     let folder = StoreHarness::new();
-    let store = folder.open_with(StoreOptions { window: options().window, ..hasty() }).await;
+    let store = folder.open_with(StoreOptions { window: options().window, ..short_timeouts() }).await;
     let trap = "CREATE TRIGGER trap BEFORE INSERT ON calls WHEN new.name = 'bad__one' \
          BEGIN SELECT raise(ABORT, 'no'); END";
     sqlx::raw_sql(trap).execute(&mut other_connection(&folder.database()).await).await.unwrap();
@@ -162,9 +162,9 @@ async fn a_record_that_can_never_be_written_keeps_no_other_back() {
 }
 
 #[tokio::test]
-async fn closing_while_the_database_is_locked_ends_and_counts() {
+async fn closing_a_locked_database_ends_and_counts_lost_records() {
     let folder = StoreHarness::new();
-    let store = folder.open_with(hasty()).await;
+    let store = folder.open_with(short_timeouts()).await;
     let other = locked(&folder).await;
     for _ in 0..5 {
         record(&store, call("a/b"), success(""));

@@ -24,7 +24,7 @@ async fn a_call_with_an_idempotency_key_is_committed_before_it_runs_r13() {
         1
     );
 
-    // A crash now, and the same key again: it is not run a second time.
+    // After a crash, a call with the same key does not run again.
     let after = folder.copy_after_crash();
     let reopened = after.open().await;
     let earlier = reopened.recorder().find_by_key(&owner(), "k1", NOW - 1000).await.unwrap();
@@ -49,7 +49,7 @@ async fn an_earlier_call_with_the_key_is_found_in_any_record_state_r13() {
     let written = recorder.find_by_key(&owner(), "k", 0).await.unwrap();
     assert_eq!((written.id, written.outcome.is_none()), (opened.id, true));
 
-    // The window is long: this one is still in the queue.
+    // The window is long, so the record is still in the queue.
     drop(recorder.close(end(&opened, success("done"))));
     assert_eq!(store.health().records_waiting, 1);
     let queued = recorder.find_by_key(&owner(), "k", 0).await.unwrap();
@@ -65,7 +65,7 @@ fn micros(count: u64) -> Duration {
 }
 
 #[tokio::test]
-async fn a_key_is_its_principals_own_and_holds_for_a_time() {
+async fn a_key_belongs_to_its_principal_and_expires() {
     let folder = StoreHarness::new();
     let store = folder.open().await;
     let recorder = store.recorder();
@@ -85,7 +85,7 @@ async fn a_key_is_its_principals_own_and_holds_for_a_time() {
     assert_eq!(find("third", NOW).await, None);
     assert_eq!(find("owner", NOW + 1).await, None);
 
-    // The newest counts, also where an older one ends after it began.
+    // The newest call counts, even if an older one ends later.
     let commit = recorder.open(Arc::clone(&later));
     drop(recorder.close(end(&first, success("late"))));
     assert_eq!(find("owner", NOW).await, Some(later.id));
@@ -95,7 +95,7 @@ async fn a_key_is_its_principals_own_and_holds_for_a_time() {
 }
 
 #[tokio::test]
-async fn a_keyed_outcome_is_kept_whole() {
+async fn an_outcome_with_a_key_is_not_truncated() {
     let folder = StoreHarness::new();
     let store = folder.open_with(StoreOptions { record_bytes: 500, ..options() }).await;
     let recorder = store.recorder();

@@ -45,7 +45,7 @@ fn token(id: &str) -> TokenRecord {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn folder_and_files_are_the_owners_alone() {
+async fn only_the_owner_can_read_folder_and_files() {
     use std::os::unix::fs::PermissionsExt;
     let mode = |path: &std::path::Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
 
@@ -62,7 +62,7 @@ async fn folder_and_files_are_the_owners_alone() {
     }
     store.close().await;
 
-    // A file that others could read is theirs no longer once it was opened.
+    // Opening restricts a file that others could read.
     fs::set_permissions(folder.database(), fs::Permissions::from_mode(0o644)).unwrap();
     let store = folder.open_migrated(NEXT).await.unwrap();
     assert_eq!(mode(&folder.database()), 0o600);
@@ -90,7 +90,7 @@ async fn an_upgrade_keeps_a_copy_from_before() {
     assert_eq!(number(&copy, "PRAGMA user_version").await, 5);
     assert_eq!(number(&folder.database(), "PRAGMA user_version").await, 6);
 
-    // Up to date: nothing to copy.
+    // An up-to-date database is not copied.
     folder.open_migrated(NEXT).await.unwrap().close().await;
     assert_eq!(fs::read_dir(&backups).unwrap().count(), 1);
 }
@@ -132,7 +132,7 @@ async fn a_step_that_fails_leaves_the_version_before() {
 }
 
 #[tokio::test]
-async fn a_newer_database_is_refused_in_words_and_left_alone() {
+async fn a_newer_database_is_refused_and_not_changed() {
     let folder = StoreHarness::new();
     folder.open_migrated(NEXT).await.unwrap().close().await;
     let before = fs::read(folder.database()).unwrap();
@@ -147,7 +147,7 @@ async fn a_newer_database_is_refused_in_words_and_left_alone() {
 }
 
 #[tokio::test]
-async fn a_newer_version_that_stands_in_the_log_only_is_refused_too() {
+async fn a_newer_version_that_is_only_in_the_log_is_refused() {
     let folder = StoreHarness::new();
     folder.open().await.close().await;
     let mut other = other_connection(&folder.database()).await;
@@ -159,7 +159,7 @@ async fn a_newer_version_that_stands_in_the_log_only_is_refused_too() {
 }
 
 #[tokio::test]
-async fn what_is_no_database_is_refused_and_left_alone() {
+async fn a_file_that_is_not_a_database_is_refused_and_not_changed() {
     let half_a_head = *b"SQLite format 3\0\x10\0";
     for garbage in [&b"not a database, but somebody's letter"[..], &[0; 5000], &half_a_head] {
         let folder = StoreHarness::new();
@@ -174,7 +174,7 @@ async fn what_is_no_database_is_refused_and_left_alone() {
 }
 
 #[tokio::test]
-async fn another_programs_database_is_refused_and_left_alone() {
+async fn another_programs_database_is_refused_and_not_changed() {
     let folder = StoreHarness::new();
     fs::create_dir(folder.path()).unwrap();
     let mut other = other_connection(&folder.database()).await;
@@ -187,7 +187,7 @@ async fn another_programs_database_is_refused_and_left_alone() {
 }
 
 #[tokio::test]
-async fn calls_open_at_a_crash_are_closed_as_such() {
+async fn calls_open_at_a_crash_are_closed_as_gateway_restarted() {
     let folder = StoreHarness::new();
     let store = folder.open().await;
     let open = Arc::new(call("phone/battery"));
@@ -209,7 +209,7 @@ async fn calls_open_at_a_crash_are_closed_as_such() {
     let other = reopened.calls().get(done).await.unwrap().unwrap();
     assert_eq!(other.code, None);
 
-    // The next start finds nothing to close.
+    // The next start finds no open calls.
     reopened.close().await;
     let again = after.open().await;
     assert_eq!(again.closed_at_open(), 0);
@@ -217,8 +217,8 @@ async fn calls_open_at_a_crash_are_closed_as_such() {
 }
 
 #[tokio::test]
-async fn a_crash_while_the_file_was_made_is_no_obstacle() {
-    // As far as the file can get before it holds anything.
+async fn a_crash_during_creation_is_recovered() {
+    // The most that the file can contain before its first table.
     let folder = StoreHarness::new();
     fs::create_dir(folder.path()).unwrap();
     fs::write(folder.database(), "").unwrap();

@@ -28,7 +28,7 @@ async fn a_call_is_read_back_as_it_was_recorded() {
     drop(store.recorder().close(end(&opened, success("87 %"))));
 
     let row = store.calls().get(opened.id).await.unwrap().unwrap();
-    // Byte for byte: what was redacted stays so, and nothing else changes.
+    // Byte for byte: masked text stays masked, and nothing else changes.
     assert_eq!(row.arguments.as_ref().unwrap().get(), arguments);
     let expected = CallRow {
         call_id: opened.id,
@@ -36,7 +36,7 @@ async fn a_call_is_read_back_as_it_was_recorded() {
         tool: Some("phone/battery".parse().unwrap()),
         principal: PrincipalId::from("0198-token"),
         role: Role::Companion,
-        door: EntryPoint::Mcp,
+        via: EntryPoint::Mcp,
         agent: Some("home".to_owned()),
         session: Some("s-1".to_owned()),
         turn: Some("s-1/4".to_owned()),
@@ -59,12 +59,12 @@ async fn a_call_is_read_back_as_it_was_recorded() {
 }
 
 #[tokio::test]
-async fn what_people_hooks_and_rules_did_is_read_back() {
+async fn approvals_hooks_and_rules_are_read_back() {
     let folder = StoreHarness::new();
     let store = folder.open_with(StoreOptions { record_bytes: 1000, ..options() }).await;
     let noted = |notes: CallNotes| {
         let opened = Arc::new(call("a/b"));
-        // With and without a row of its opening there already.
+        // With and without an existing row of the call's start.
         let close = ClosedCall { notes: Some(Box::new(notes)), ..end(&opened, success("")) };
         (opened, close)
     };
@@ -98,18 +98,18 @@ async fn what_people_hooks_and_rules_did_is_read_back() {
 }
 
 #[tokio::test]
-async fn every_role_door_and_code_is_read_back() {
+async fn every_role_entry_point_and_code_is_read_back() {
     let folder = StoreHarness::new();
     let store = folder.open().await;
     for role in [Role::Owner, Role::Client, Role::Device, Role::Companion] {
         let id = record(&store, OpenedCall { role, ..call("a/b") }, success(""));
         assert_eq!(store.calls().get(id).await.unwrap().unwrap().role, role);
     }
-    for door in
+    for via in
         [EntryPoint::Rest, EntryPoint::WebSocket, EntryPoint::Agent, EntryPoint::Mcp, EntryPoint::Local]
     {
-        let id = record(&store, OpenedCall { via: door, ..call("a/b") }, success(""));
-        assert_eq!(store.calls().get(id).await.unwrap().unwrap().door, door);
+        let id = record(&store, OpenedCall { via, ..call("a/b") }, success(""));
+        assert_eq!(store.calls().get(id).await.unwrap().unwrap().via, via);
     }
     for code in Code::ALL {
         let id = record(&store, call("a/b"), failure(*code));
@@ -146,7 +146,7 @@ async fn a_call_that_ends_within_the_window_is_one_row_written_once() {
 }
 
 #[tokio::test]
-async fn a_closing_completes_the_row_of_its_opening() {
+async fn the_end_of_a_call_completes_the_row_of_its_start() {
     let folder = StoreHarness::new();
     let store = folder.open().await;
     let opened = Arc::new(call("a/b"));
@@ -164,7 +164,7 @@ async fn a_closing_completes_the_row_of_its_opening() {
 }
 
 #[tokio::test]
-async fn an_opening_never_undoes_a_closing() {
+async fn the_start_of_a_call_never_overwrites_its_end() {
     let folder = StoreHarness::new();
     let store = folder.open().await;
     let opened = Arc::new(call("a/b"));
@@ -193,7 +193,7 @@ async fn batches_of_every_size_are_written() {
     );
 }
 
-/// Rows of which some have something in seldom-used columns are written together.
+/// Rows with and without optional columns are written together.
 #[tokio::test]
 async fn mixed_batches_are_written() {
     let folder = StoreHarness::new();
@@ -230,19 +230,19 @@ async fn mixed_batches_are_written() {
 }
 
 #[tokio::test]
-async fn records_are_written_without_being_asked_for() {
+async fn records_are_written_without_a_flush() {
     let folder = StoreHarness::new();
     let store = folder.open_with(StoreOptions::default()).await;
     record(&store, call("a/b"), success(""));
     within(wait_until(|| store.health().records_written == 1)).await;
     assert_eq!(number(&folder.database(), "SELECT count(*) FROM calls").await, 1);
-    // And again after a pause.
+    // Again after a pause.
     record(&store, call("a/b"), success(""));
     within(wait_until(|| store.health().records_written == 2)).await;
 }
 
 #[tokio::test]
-async fn what_is_longer_than_the_record_may_be_is_cut_and_says_so() {
+async fn text_longer_than_a_record_is_truncated_and_marked() {
     let folder = StoreHarness::new();
     let store = folder.open_with(StoreOptions { record_bytes: 1000, ..options() }).await;
     let arguments = format!(r#"{{"text":"{}"}}"#, "a".repeat(5000));
@@ -263,7 +263,7 @@ async fn what_is_longer_than_the_record_may_be_is_cut_and_says_so() {
 }
 
 #[tokio::test]
-async fn each_call_waits_for_its_commit_where_that_is_asked_for() {
+async fn each_call_waits_for_its_commit_with_durability_each() {
     let folder = StoreHarness::new();
     let store = folder.open_with(StoreOptions { durability: Durability::Each, ..options() }).await;
     let recorder = store.recorder();
@@ -279,7 +279,7 @@ async fn each_call_waits_for_its_commit_where_that_is_asked_for() {
     for commit in waiting {
         within(commit.wait()).await;
     }
-    // Another program sees them: they are committed.
+    // Another program sees them, so they are committed.
     assert_eq!(number(&folder.database(), "SELECT count(*) FROM calls WHERE status = 0").await, 200);
     let commit = recorder.close(end(&calls[0], success("")));
     assert!(matches!(commit, RecordCommit::Pending(_)));
@@ -288,7 +288,7 @@ async fn each_call_waits_for_its_commit_where_that_is_asked_for() {
 }
 
 #[tokio::test]
-async fn commits_that_must_be_on_disk_are_synced_and_others_are_not() {
+async fn only_durable_commits_are_synced() {
     async fn level(conn: &mut sqlx::SqliteConnection) -> Result<i64, crate::StoreError> {
         let (level,): (i64,) = sqlx::query_as("PRAGMA synchronous").fetch_one(conn).await.unwrap();
         Ok(level)
@@ -306,7 +306,7 @@ async fn commits_that_must_be_on_disk_are_synced_and_others_are_not() {
 }
 
 #[tokio::test]
-async fn closing_the_store_writes_what_waits() {
+async fn closing_the_store_writes_waiting_records() {
     let folder = StoreHarness::new();
     let store = folder.open().await;
     let recorder = store.recorder();
@@ -317,7 +317,7 @@ async fn closing_the_store_writes_what_waits() {
     assert_eq!(number(&folder.database(), "SELECT count(*) FROM calls").await, 50);
     assert_eq!(store.health().records_lost, 0);
 
-    // What comes later is lost, is counted, and keeps nobody waiting.
+    // Later records are lost and counted, and no caller waits for them.
     let late = recorder.open(Arc::new(keyed("a/b", "k")));
     assert!(matches!(late, RecordCommit::Queued));
     assert_eq!(store.health().records_lost, 1);
@@ -326,7 +326,7 @@ async fn closing_the_store_writes_what_waits() {
 }
 
 #[tokio::test]
-async fn dropping_the_store_writes_what_waits() {
+async fn dropping_the_store_writes_waiting_records() {
     let folder = StoreHarness::new();
     let store = folder.open().await;
     record(&store, call("a/b"), success(""));
@@ -336,7 +336,7 @@ async fn dropping_the_store_writes_what_waits() {
 }
 
 #[tokio::test]
-async fn the_log_is_moved_into_the_database_beside_the_writer() {
+async fn checkpoints_run_in_parallel_with_the_writer() {
     let folder = StoreHarness::new();
     let store = folder.open().await;
     let large = "x".repeat(200_000);

@@ -1,4 +1,4 @@
-//! Shared by the tests: a folder, a clock that stands still, and calls to record.
+//! Shared parts of the tests: a folder, a manual clock, and calls to record.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use crate::{
 /// The time at which the tests' clocks start.
 pub(crate) const NOW: i64 = 1_800_000_000_000;
 
-/// A clock that moves when it is told to.
+/// A clock that only moves when the test sets it.
 #[derive(Debug)]
 pub(crate) struct TestClock(AtomicI64);
 
@@ -38,7 +38,7 @@ impl Clock for TestClock {
     }
 }
 
-/// A data folder.
+/// A data folder for one test.
 pub(crate) struct StoreHarness {
     root: TempDir,
     pub(crate) clock: Arc<TestClock>,
@@ -49,7 +49,7 @@ impl StoreHarness {
         Self { root: tempfile::tempdir().unwrap(), clock: Arc::new(TestClock(AtomicI64::new(NOW))) }
     }
 
-    /// A place beside the data folder.
+    /// A path beside the data folder.
     pub(crate) fn sibling_path(&self, name: &str) -> PathBuf {
         self.root.path().join(name)
     }
@@ -74,7 +74,7 @@ impl StoreHarness {
         Store::open_with(&self.path(), self.clock.clone(), options(), migrations).await
     }
 
-    /// Makes the database as an earlier version made it, with rows in it that `sql` writes.
+    /// Creates the database as an earlier version did, with rows written by `sql`.
     pub(crate) async fn create_at_version(&self, version: usize, sql: &'static str) {
         std::fs::create_dir(self.path()).unwrap();
         let connector = DatabaseConnector::new(&self.database(), &options());
@@ -87,7 +87,7 @@ impl StoreHarness {
         conn.close().await.unwrap();
     }
 
-    /// A copy of the files that a crash at this moment would leave behind.
+    /// Copies the files that a crash at this moment would leave.
     pub(crate) fn copy_after_crash(&self) -> Self {
         let copy = Self::new();
         std::fs::create_dir(copy.path()).unwrap();
@@ -98,17 +98,17 @@ impl StoreHarness {
     }
 }
 
-/// Settings with which nothing is written before the test says so.
+/// Options with which nothing is written before a flush.
 pub(crate) fn options() -> StoreOptions {
     StoreOptions { window: Duration::from_secs(600), ..StoreOptions::default() }
 }
 
-/// A connection of another program.
+/// Opens a connection as another program would.
 pub(crate) async fn other_connection(path: &Path) -> SqliteConnection {
     SqliteConnectOptions::new().filename(path).create_if_missing(true).connect().await.unwrap()
 }
 
-/// One number from the database, read by another program.
+/// Reads one number from the database through another connection.
 pub(crate) async fn number(path: &Path, sql: &str) -> i64 {
     let (number,): (i64,) = sqlx::query_as(AssertSqlSafe(sql.to_owned()))
         .fetch_one(&mut other_connection(path).await)
@@ -135,7 +135,7 @@ pub(crate) fn call(tool: &str) -> OpenedCall {
     }
 }
 
-/// The same with an idempotency key.
+/// A call that starts now and has an idempotency key.
 pub(crate) fn keyed(tool: &str, key: &str) -> OpenedCall {
     OpenedCall { key: Some(IdempotencyKey { key: key.into(), hash: [7; 32] }), ..call(tool) }
 }
@@ -163,7 +163,7 @@ pub(crate) fn end(opened: &Arc<OpenedCall>, outcome: Outcome) -> ClosedCall {
     ClosedCall { opened: Arc::clone(opened), outcome: Arc::new(outcome), durations, attempts: 1, notes: None }
 }
 
-/// Records a whole call.
+/// Records a complete call.
 pub(crate) fn record(store: &Store, opened: OpenedCall, outcome: Outcome) -> CallId {
     let opened = Arc::new(opened);
     let recorder = store.recorder();
@@ -172,7 +172,7 @@ pub(crate) fn record(store: &Store, opened: OpenedCall, outcome: Outcome) -> Cal
     opened.id
 }
 
-/// A person's turn in a session of `t-1`.
+/// A new turn in a session of `t-1`.
 pub(crate) fn turn(session: &str, id: &str, text: &str) -> NewTurn {
     NewTurn {
         id: id.to_owned(),
@@ -184,13 +184,13 @@ pub(crate) fn turn(session: &str, id: &str, text: &str) -> NewTurn {
     }
 }
 
-/// A message of one text.
+/// A message with one text.
 pub(crate) fn said(role: StoredRole, text: &str) -> NewMessage {
     let parts = RawJson::from(&serde_json::json!([{"type": "text", "text": text}]));
     NewMessage { role, parts, text: text.to_owned(), is_cut: false }
 }
 
-/// The end of a turn in which nothing more was said.
+/// The end of a turn without further messages.
 pub(crate) fn ending(turn: &str, state: TurnState) -> TurnEnding {
     TurnEnding {
         turn: turn.to_owned(),
@@ -209,7 +209,7 @@ pub(crate) fn ending(turn: &str, state: TurnState) -> TurnEnding {
     }
 }
 
-/// A request to a model that was answered at a cost.
+/// A completed model request with a cost.
 pub(crate) fn request(principal: &str, started_ms: i64, cost: Option<f64>) -> ModelRequestRecord {
     ModelRequestRecord {
         turn: None,
@@ -230,14 +230,14 @@ pub(crate) fn request(principal: &str, started_ms: i64, cost: Option<f64>) -> Mo
     }
 }
 
-/// Waits for something that must come about, for at most ten seconds.
+/// Waits for a future, at most ten seconds.
 #[track_caller]
 pub(crate) fn within<F: Future>(future: F) -> impl Future<Output = F::Output> {
     let caller = std::panic::Location::caller();
     async move {
         tokio::time::timeout(Duration::from_secs(10), future)
             .await
-            .unwrap_or_else(|_| panic!("nothing came of what {caller} waits for"))
+            .unwrap_or_else(|_| panic!("timed out at {caller}"))
     }
 }
 

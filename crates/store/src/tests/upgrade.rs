@@ -1,4 +1,4 @@
-//! Databases of earlier versions, with rows in them as those versions wrote them.
+//! Tests of upgrades, on databases with rows as earlier versions wrote them.
 
 use toolway_core::caller::EntryPoint;
 use toolway_types::{CallId, Code, PrincipalId, Role};
@@ -31,7 +31,7 @@ async fn a_version_1_database_with_rows_is_brought_up_to_date() {
         tool: Some("phone/battery".parse().unwrap()),
         principal: PrincipalId::from("t-1"),
         role: Role::Client,
-        door: EntryPoint::WebSocket,
+        via: EntryPoint::WebSocket,
         agent: Some("home".to_owned()),
         session: None,
         turn: None,
@@ -53,7 +53,7 @@ async fn a_version_1_database_with_rows_is_brought_up_to_date() {
     assert_eq!(store.calls().get(id).await.unwrap(), Some(old));
     let open: CallId = "0198f3a1-0000-7000-8000-00000000000b".parse().unwrap();
     assert_eq!(store.calls().get(open).await.unwrap().unwrap().code, Some(Code::GatewayRestarted));
-    // Keys are found, and new rows come after the old.
+    // Idempotency keys are found, and new rows come after the old ones.
     let earlier = store.recorder().find_by_key(&PrincipalId::from("t-1"), "k", 0).await.unwrap();
     assert_eq!(earlier.id, id);
     record(&store, call("a/new"), success(""));
@@ -219,7 +219,7 @@ async fn in_a_version_4_database_truncated_texts_get_their_new_names() {
             r#"{"status":"success","result":{"cut":true,"kept":3,"of":9,"start":"abc"}}"#,
         ]
     );
-    assert_eq!((calls[2].door, calls[2].waiting_us), (EntryPoint::Mcp, 1));
+    assert_eq!((calls[2].via, calls[2].waiting_us), (EntryPoint::Mcp, 1));
 
     let session = store.sessions().get("s").await.unwrap().unwrap();
     assert_eq!((session.messages, session.title.as_deref()), (2, Some("Title")));

@@ -40,7 +40,7 @@ async fn a_token_is_read_back_as_it_was_written() {
 }
 
 #[tokio::test]
-async fn neither_id_nor_hash_is_used_twice() {
+async fn ids_and_hashes_are_unique() {
     let folder = StoreHarness::new();
     let store = folder.open().await;
     store.tokens().insert(&token("a", 1)).await.unwrap();
@@ -59,7 +59,7 @@ async fn revoked_and_ended_tokens_are_listed_but_not_active() {
         tokens.insert(&token(id, hash)).await.unwrap();
     }
     assert!(tokens.revoke("revoked", NOW + 5).await.unwrap());
-    // The first time counts.
+    // The first time of revocation counts.
     assert!(!tokens.revoke("revoked", NOW + 6).await.unwrap());
     assert!(!tokens.revoke("unknown", NOW).await.unwrap());
     let ids = |list: Vec<TokenRecord>| list.into_iter().map(|token| token.id).collect::<Vec<_>>();
@@ -85,7 +85,7 @@ async fn the_owners_token_can_be_rotated_and_renamed() {
 }
 
 #[tokio::test]
-async fn last_uses_are_written_together_and_never_go_back() {
+async fn the_last_use_never_moves_back() {
     let folder = StoreHarness::new();
     let store = folder.open().await;
     let tokens = store.tokens();
@@ -105,7 +105,7 @@ async fn last_uses_are_written_together_and_never_go_back() {
 }
 
 #[tokio::test]
-async fn a_last_use_is_written_without_being_asked_for() {
+async fn a_last_use_is_written_without_a_flush() {
     let folder = StoreHarness::new();
     let store = folder.open().await;
     store.tokens().insert(&token("a", 1)).await.unwrap();

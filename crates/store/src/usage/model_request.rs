@@ -1,4 +1,4 @@
-//! One request to a model, as it is written down.
+//! Record of one request to a model.
 
 use serde::{Deserialize, Serialize};
 use sqlx::{Connection, QueryBuilder, Sqlite, SqliteConnection};
@@ -12,33 +12,33 @@ use crate::token_counts::TokenCounts;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RequestStatus {
-    /// The model answered.
+    /// The model answered completely.
     Answered,
-    /// It did not, or not to the end.
+    /// The request failed, or the answer was incomplete.
     Failed,
-    /// Whoever asked did not wait for the end.
+    /// The request was abandoned before the answer was complete.
     GivenUp,
 }
 
-/// Every one; its place is the number that stands in the database, so new ones go to the end.
+/// All values. The index is the number in the database, so new values go to the end.
 const STATUSES: &[RequestStatus] = &[RequestStatus::Answered, RequestStatus::Failed, RequestStatus::GivenUp];
 
-/// A request to a model, and what became of it.
+/// A model request and its result.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ModelRequestRecord {
-    /// The turn it belonged to, where it was kept.
+    /// Turn of the request, if it is stored.
     pub turn: Option<String>,
-    /// The session it belonged to, where there was one.
+    /// Session of the request, if there was one.
     pub session: Option<String>,
     /// Principal that made the request.
     pub principal: String,
-    /// The agent in whose name.
+    /// Agent of the request.
     pub agent: String,
-    /// The model provider's name.
+    /// Name of the model provider.
     pub provider: String,
-    /// The model's id there.
+    /// Id of the model at its provider.
     pub model: String,
-    /// When it began, in milliseconds since the Unix epoch.
+    /// Time of the start, in milliseconds since the Unix epoch.
     pub started_ms: i64,
     /// Duration in milliseconds.
     pub duration_ms: u64,
@@ -48,17 +48,17 @@ pub struct ModelRequestRecord {
     pub attempts: u32,
     /// The result of the request.
     pub status: RequestStatus,
-    /// Why it failed.
+    /// Code of the failure.
     pub code: Option<String>,
-    /// Tokens, as the provider reported them.
+    /// Token counts as reported by the provider.
     pub tokens: TokenCounts,
     /// Cost. None if a price or a number of tokens is not known.
     pub cost: Option<f64>,
-    /// The currency of `cost`.
+    /// Currency of `cost`.
     pub currency: Option<String>,
 }
 
-/// Adds the writing of a request to statements that go to SQLite together.
+/// Appends the insertion of a request to a batch of statements.
 pub(crate) fn push_request(script: &mut QueryBuilder<Sqlite>, request: &ModelRequestRecord) {
     let millis = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
     script.push(
@@ -76,7 +76,7 @@ pub(crate) fn push_request(script: &mut QueryBuilder<Sqlite>, request: &ModelReq
         values.push_bind(count);
     }
     values.push_bind(request.cost).push_bind(request.currency.clone());
-    // The name of a session that was removed meanwhile is not written down any more.
+    // The id of a session that was removed meanwhile is not written.
     script.push(", s.id, iif(s.id IS NOT NULL OR ").push_bind(request.session.clone());
     script.push(" IS NULL, ").push_bind(request.turn.clone());
     script.push(", NULL) FROM (SELECT 1) LEFT JOIN sessions AS s ON s.id = ");

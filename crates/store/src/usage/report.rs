@@ -1,4 +1,4 @@
-//! Usage of models, added up by day, model, agent, session or principal.
+//! Reports model usage by day, model, agent, session or principal.
 
 use std::cmp::Ordering;
 
@@ -11,38 +11,38 @@ use crate::call_row::RowColumns;
 use crate::error::StoreError;
 use crate::token_counts::TokenCounts;
 
-/// Most lines of a report.
+/// Maximum number of rows in a report.
 pub(super) const MAX_ROWS: usize = 1000;
 
-/// By what it is added up.
+/// Key by which usage is grouped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ModelUsageGrouping {
-    /// The day, `2026-11-05`.
+    /// By day, such as `2026-11-05`.
     Day,
-    /// The model, `NAME/ID`.
+    /// By model, `NAME/ID`.
     Model,
-    /// The agent.
+    /// By agent.
     Agent,
-    /// The session; what belongs to none, or to one that was removed, is added up together.
+    /// By session. Requests without a session, or of a removed one, form one group.
     Session,
     /// By principal.
     Principal,
 }
 
-/// Of which requests. The default lets all through.
+/// Filter for model requests. The default matches all.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct UsageFilter {
     /// Principal to include. None includes all principals.
     pub principal: Option<String>,
-    /// Begun at this time or later; milliseconds since the Unix epoch.
+    /// Earliest start, inclusive, in milliseconds since the Unix epoch.
     pub from_ms: Option<i64>,
-    /// Begun before this time; milliseconds since the Unix epoch.
+    /// Latest start, exclusive, in milliseconds since the Unix epoch.
     pub to_ms: Option<i64>,
     /// Offset of the reader's clock from UTC in seconds. It determines the start of days.
     pub zone_offset_s: i32,
 }
 
-/// A line of a report.
+/// A row of a usage report.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ModelUsageRow {
     /// Key of the group. None for requests without a session.
@@ -51,22 +51,22 @@ pub struct ModelUsageRow {
     pub requests: u64,
     /// Number of failed requests.
     pub failed: u64,
-    /// Their tokens, as far as they were reported.
+    /// Reported tokens.
     pub tokens: TokenCounts,
     /// Known cost. None if no cost is known.
     pub cost: Option<f64>,
-    /// The currency of `cost`.
+    /// Currency of `cost`.
     pub currency: Option<String>,
-    /// Of how many requests that used something the cost is not known.
+    /// Number of requests that used tokens but have no known cost.
     pub unpriced: u64,
     /// Total duration in milliseconds.
     pub duration_ms: u64,
 }
 
 impl UsageRepository<'_> {
-    /// Reports usage. Days are in order; other groups are sorted by cost, then by tokens, the most first. At most 1,000
-    /// lines: the last days, or the most expensive. There are two lines of one key only where there are two
-    /// currencies.
+    /// Reports usage. Days are in chronological order; other groups are sorted by cost, then by tokens,
+    /// highest first. At most 1,000 rows: the last days, or the most expensive groups. A key has one row per
+    /// currency.
     ///
     /// # Errors
     /// Fails if SQLite fails.
@@ -111,7 +111,7 @@ impl UsageRepository<'_> {
 }
 
 impl UsageFilter {
-    /// Adds its conditions to a statement that has a `WHERE` already.
+    /// Adds the conditions to a statement that already has a `WHERE`.
     pub(super) fn push_to(&self, sql: &mut QueryBuilder<Sqlite>) {
         if let Some(principal) = &self.principal {
             sql.push(" AND principal = ").push_bind(principal.clone());
@@ -119,7 +119,7 @@ impl UsageFilter {
         self.push_times(sql);
     }
 
-    /// Adds its conditions of time likewise.
+    /// Adds the conditions on time to a statement that already has a `WHERE`.
     pub(super) fn push_times(&self, sql: &mut QueryBuilder<Sqlite>) {
         if let Some(from) = self.from_ms {
             sql.push(" AND started_ms >= ").push_bind(from);
@@ -144,7 +144,8 @@ fn read(row: &SqliteRow) -> Result<ModelUsageRow, StoreError> {
     })
 }
 
-/// Puts requests of no known cost, which have no currency, with the others of their key. They come first.
+/// Merges requests without a known cost, which have no currency, into another row of their key. They come
+/// first.
 fn merge_unpriced(lines: Vec<ModelUsageRow>) -> Vec<ModelUsageRow> {
     let mut done: Vec<ModelUsageRow> = Vec::with_capacity(lines.len());
     for line in lines {

@@ -12,7 +12,7 @@ fn keys(rows: &[ModelUsageRow]) -> Vec<(Option<&str>, u64, Option<f64>)> {
 }
 
 #[tokio::test]
-async fn a_report_adds_up_what_is_known_and_says_what_is_not() {
+async fn a_report_sums_known_costs_and_counts_unknown_ones() {
     let folder = StoreHarness::new();
     let store = folder.open().await;
     let named = |agent: &str, model: &str, request: ModelRequestRecord| ModelRequestRecord {
@@ -67,7 +67,7 @@ async fn a_report_adds_up_what_is_known_and_says_what_is_not() {
         duration_ms: 3600,
     };
     assert_eq!(rows[0], first);
-    // One that failed before it used anything has no cost that could be missing.
+    // A request that failed before it used tokens has no missing cost.
     assert_eq!((rows[2].failed, rows[2].unpriced, rows[2].tokens), (1, 0, TokenCounts::default()));
 
     let rows = store.usage().report(ModelUsageGrouping::Agent, &all).await.unwrap();
@@ -82,7 +82,7 @@ async fn a_report_adds_up_what_is_known_and_says_what_is_not() {
 }
 
 #[tokio::test]
-async fn days_begin_where_the_reader_is() {
+async fn days_start_in_the_readers_time_zone() {
     let folder = StoreHarness::new();
     let store = folder.open().await;
     // NOW is 2027-01-15 08:00 UTC.
@@ -106,7 +106,7 @@ async fn days_begin_where_the_reader_is() {
 }
 
 #[tokio::test]
-async fn two_currencies_are_not_added_up() {
+async fn currencies_are_summed_separately() {
     let folder = StoreHarness::new();
     let store = folder.open().await;
     let euros = ModelRequestRecord { currency: Some("EUR".to_owned()), ..request("t-1", NOW, Some(3.0)) };
@@ -123,7 +123,7 @@ async fn two_currencies_are_not_added_up() {
 }
 
 #[tokio::test]
-async fn what_was_spent_counts_from_a_time_on() {
+async fn spent_counts_from_a_time_on() {
     let folder = StoreHarness::new();
     let store = folder.open().await;
     let spent = async |since_ms| store.usage().spent("t-1", since_ms, "USD").await.unwrap();
@@ -137,7 +137,7 @@ async fn what_was_spent_counts_from_a_time_on() {
     ];
     store.usage().record(requests).await.unwrap();
     assert_eq!((spent(NOW).await, spent(NOW + 1).await, spent(0).await), (1.5, 0.5, 5.5));
-    // Read from the index alone, so that it costs little before each request.
+    // Reads only an index, so that it is cheap before each request.
     let plan: Vec<(i64, i64, i64, String)> = sqlx::query_as(
         "EXPLAIN QUERY PLAN SELECT coalesce(sum(cost), 0.0) FROM model_requests \
          WHERE principal = 'a' AND started_ms >= 1 AND currency = 'USD'",
@@ -149,7 +149,7 @@ async fn what_was_spent_counts_from_a_time_on() {
 }
 
 #[tokio::test]
-async fn tools_are_counted_from_the_records_of_calls() {
+async fn tool_usage_is_counted_from_call_records() {
     let folder = StoreHarness::new();
     let store = folder.open_with(StoreOptions { retention_days: 0, ..StoreOptions::default() }).await;
     let by = |who: &str, tool: &str, started_ms| OpenedCall {
@@ -180,7 +180,7 @@ async fn tools_are_counted_from_the_records_of_calls() {
 }
 
 #[tokio::test]
-async fn tools_are_counted_over_many_steps() {
+async fn tool_usage_is_counted_over_many_steps() {
     let folder = StoreHarness::new();
     let store = folder.open().await;
     const CALLS: i64 = tool_usage::STEP_ROWS * 2 + 10;

@@ -1,4 +1,4 @@
-//! Usage of tools, counted from the call records in bounded steps, as far back as they are kept.
+//! Usage of tools, counted from call records in bounded steps.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use super::{READING, UsageRepository};
 use crate::call_row::{RowColumns, parse_text};
 use crate::error::StoreError;
 
-/// Records of calls that one step looks at.
+/// Number of call records per step.
 pub(super) const STEP_ROWS: i64 = 16_384;
 
 /// Usage of one tool.
@@ -25,13 +25,13 @@ pub struct ToolUsageRow {
     pub errors: u64,
     /// Total duration of the calls from acceptance to outcome, in microseconds.
     pub total_us: u64,
-    /// Of that, how long the tool ran.
+    /// Time that the tool ran, part of the total, in microseconds.
     pub running_us: u64,
 }
 
 impl UsageRepository<'_> {
-    /// Reports the usage of tools, those with the most calls first, at most 1,000. Calls are only known for as
-    /// long as their records are kept.
+    /// Reports the usage of tools, those with the most calls first, at most 1,000. Only calls whose records
+    /// still exist count.
     ///
     /// # Errors
     /// Fails if SQLite fails.
@@ -56,7 +56,7 @@ impl UsageRepository<'_> {
         Ok(rows)
     }
 
-    /// Between which places the calls are that began in the time asked for. Read from an index alone.
+    /// Range of sequence numbers of the calls that started in the requested time. Reads only an index.
     async fn seq_range(&self, filter: &UsageFilter) -> Result<Option<(i64, i64)>, StoreError> {
         let mut sql = QueryBuilder::<Sqlite>::new("SELECT min(seq), max(seq) FROM calls WHERE true");
         filter.push_times(&mut sql);
@@ -80,7 +80,7 @@ impl UsageRepository<'_> {
         if let Some(principal) = &filter.principal {
             sql.push(" AND principal = ").push_bind(principal.clone());
         }
-        // Not to be looked up by the time, but by the place.
+        // `+` keeps SQLite from using the index on time instead of the sequence number.
         if let Some(from) = filter.from_ms {
             sql.push(" AND +started_ms >= ").push_bind(from);
         }

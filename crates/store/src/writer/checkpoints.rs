@@ -1,5 +1,5 @@
-//! Moves what is in the write-ahead log into the database, beside the writer: the two syncs that it takes
-//! would otherwise keep records waiting. Its connection is opened when there is first something to move.
+//! Checkpoints the write-ahead log on another connection, because the two syncs would block the writer. The
+//! connection is opened for the first checkpoint.
 
 use std::sync::Arc;
 
@@ -8,12 +8,12 @@ use tokio::task::JoinHandle;
 
 use crate::connector::DatabaseConnector;
 
-/// Bytes of records after which it is worth doing.
+/// Size of new records that triggers a checkpoint, in bytes.
 const CHECKPOINT_BYTES: usize = 4 << 20;
 /// Approximate size of a row without its arguments and outcome, in bytes.
 const ROW_OVERHEAD_BYTES: usize = 300;
 
-/// Counts what was written and starts a checkpoint now and then.
+/// Counts written bytes and starts checkpoints.
 #[derive(Debug)]
 pub(super) struct CheckpointScheduler {
     written: usize,
@@ -22,14 +22,14 @@ pub(super) struct CheckpointScheduler {
 }
 
 impl CheckpointScheduler {
-    /// Must be called within a runtime.
+    /// Creates a scheduler. Must be called within a runtime.
     pub(super) fn new(connector: DatabaseConnector) -> Self {
         let start = Arc::new(Notify::new());
         let task = tokio::spawn(run_checkpoints(connector, Arc::clone(&start)));
         Self { written: 0, start, task }
     }
 
-    /// Notes what was written.
+    /// Adds written rows and bytes to the count.
     pub(super) fn add_written(&mut self, rows: usize, bytes: usize) {
         self.written += rows * ROW_OVERHEAD_BYTES + bytes;
         if self.written >= CHECKPOINT_BYTES {
@@ -54,7 +54,7 @@ async fn run_checkpoints(connector: DatabaseConnector, start: Arc<Notify>) {
             None => connector.helper().await,
         };
         let done = match open {
-            // Passive: it takes what it can get without holding up reader or writer.
+            // A passive checkpoint does as much as possible without blocking readers or the writer.
             Ok(mut open) => {
                 let done = sqlx::query("PRAGMA wal_checkpoint(PASSIVE)").fetch_all(&mut open).await;
                 done.map(|_| conn = Some(open))
@@ -62,7 +62,8 @@ async fn run_checkpoints(connector: DatabaseConnector, start: Arc<Notify>) {
             Err(error) => Err(error),
         };
         if let Err(error) = done {
-            // The log grows until the next attempt; the writer's own checkpoint is the backstop.
+            // The log grows until the next attempt; the automatic checkpoint of the writer's connection is
+            // the backstop.
             tracing::debug!(%error, "the write-ahead log could not be moved into the database");
         }
     }

@@ -1,11 +1,12 @@
-//! The writer's connection: made anew when it is in doubt, and told before each use how far commits must get.
+//! The writer's connection. It is opened again after doubtful errors, and switches its sync mode before each
+//! use.
 
 use sqlx::{Connection, SqliteConnection};
 
 use crate::connector::DatabaseConnector;
 use crate::options::Durability;
 
-/// The connection, or the means to make it.
+/// The connection, or the means to open it.
 pub(super) struct WriterConnection {
     connector: DatabaseConnector,
     durability: Durability,
@@ -19,7 +20,8 @@ impl WriterConnection {
         Self { connector, full_sync: durability == Durability::Each, durability, conn: Some(conn) }
     }
 
-    /// The connection. Where `durable` or the settings ask for it, its commits are on disk when they return.
+    /// Returns the connection. If `durable` or the settings require it, its commits are on disk when they
+    /// return.
     pub(super) async fn get(&mut self, durable: bool) -> Result<&mut SqliteConnection, sqlx::Error> {
         let conn = match self.conn.take() {
             Some(open) => open,
@@ -38,7 +40,7 @@ impl WriterConnection {
         Ok(conn)
     }
 
-    /// The connection is in doubt: the next use makes a new one.
+    /// Drops a doubtful connection, so that the next use opens a new one.
     pub(super) fn drop_connection(&mut self) {
         self.conn = None;
     }

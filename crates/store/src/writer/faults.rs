@@ -6,14 +6,14 @@ use tokio::time::Instant;
 
 use crate::health::RecordingCounters;
 
-/// Pause after a first failure; it doubles with each.
+/// Pause after the first failure; it doubles after each further one.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 /// Longest pause.
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
-/// A fault that lasts is mentioned this often.
+/// Interval of log messages about a lasting failure.
 const LOG_INTERVAL: Duration = Duration::from_secs(30);
 
-/// A run of failures, and what was said of them.
+/// A series of failures, and the time of its log messages.
 #[derive(Debug)]
 pub(super) struct WriteFaults {
     give_up_after: Duration,
@@ -38,17 +38,17 @@ impl WriteFaults {
         }
     }
 
-    /// The earliest moment for the next attempt.
+    /// Earliest time of the next attempt.
     pub(super) fn next_attempt(&self, now: Instant) -> Instant {
         self.retry_at.unwrap_or(now)
     }
 
-    /// Reports whether the fault has lasted so long that calls no longer wait.
+    /// True if the failure has lasted so long that calls no longer wait.
     pub(super) fn is_lasting(&self) -> bool {
         self.since.is_some_and(|since| since.elapsed() >= self.give_up_after)
     }
 
-    /// An attempt that began at `began` failed.
+    /// Records a failed attempt that started at `began`.
     pub(super) fn record_failure(
         &mut self,
         began: Instant,
@@ -70,7 +70,7 @@ impl WriteFaults {
         }
     }
 
-    /// A write succeeded. Answers whether that is news.
+    /// Records a successful write. Returns true if it ends a series of failures.
     pub(super) fn record_recovery(&mut self, counters: &RecordingCounters) -> bool {
         let Some(since) = self.since.take() else { return false };
         self.pause = FIRST_PAUSE;
@@ -85,7 +85,7 @@ impl WriteFaults {
         true
     }
 
-    /// Says that records were lost, where that is new and was not said just now.
+    /// Logs newly lost records, at most once per interval.
     pub(super) fn log_lost(&mut self, counters: &RecordingCounters) {
         let lost = counters.lost_count();
         if lost > self.lost_logged && is_due(&mut self.lost_logged_at, Instant::now()) {
@@ -99,7 +99,7 @@ impl WriteFaults {
     }
 }
 
-/// Reports whether a message is due again, and notes that it is logged.
+/// True if a message is due; then also notes that it was logged.
 fn is_due(said_at: &mut Option<Instant>, now: Instant) -> bool {
     let due = said_at.is_none_or(|said| now.duration_since(said) >= LOG_INTERVAL);
     if due {

@@ -1,4 +1,5 @@
-//! Work for the writer's connection other than records: whatever must not run beside another write.
+//! Work for the writer's connection other than records: everything that must not run at the same time as
+//! another write.
 
 use std::fmt;
 use std::future::Future;
@@ -12,7 +13,7 @@ use crate::error::StoreError;
 /// A future that borrows the writer's connection.
 pub(crate) type ConnectionFuture<'c, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'c>>;
 
-/// Work that gets the connection, or the reason why there is none.
+/// A job that receives the connection, or the error why there is none.
 pub(crate) type ConnectionJob = Box<
     dyn for<'c> FnOnce(
             Result<&'c mut SqliteConnection, StoreError>,
@@ -20,16 +21,16 @@ pub(crate) type ConnectionJob = Box<
         + Send,
 >;
 
-/// Something for the writer to do between records.
+/// Work for the writer between records.
 pub(crate) enum WriterJob {
-    /// Runs on the connection.
+    /// Runs a job on the connection.
     Run {
         /// True if its commits must be on disk when they return.
         durable: bool,
-        /// The work.
+        /// The job.
         task: ConnectionJob,
     },
-    /// Answers how many records are still not written, after one attempt at those that were in before it.
+    /// Attempts to write all earlier records, and returns the number of records that are still not written.
     Flush(oneshot::Sender<usize>),
 }
 

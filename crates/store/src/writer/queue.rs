@@ -1,6 +1,6 @@
-//! The queue of the writer. Adding a call's record is the caller's only cost: one short lock,
-//! one push. The writer is woken only by the first record after a pause and by those that someone waits for;
-//! everything else is found when the window ends.
+//! The writer's queue. Adding a record costs the caller only one short lock and one push. The writer is
+//! notified only by the first record after a pause and by records for which a call waits; it finds all others
+//! at the end of the time window.
 
 mod unwritten_keys;
 
@@ -20,12 +20,12 @@ use super::soft_changes::{SoftChanges, SourceChange};
 use crate::options::{Durability, StoreOptions};
 use crate::outcome;
 
-/// A call's opening or closing.
+/// Start or end of a call.
 #[derive(Debug, Clone)]
 pub(crate) enum QueuedCall {
-    /// It starts.
+    /// The call started.
     Opened(Arc<OpenedCall>),
-    /// It ended. Holds the opening too, so that a closing alone makes a whole row.
+    /// The call ended. Contains the start too, so that the end alone makes a complete row.
     Closed(ClosedCall),
 }
 
@@ -41,7 +41,7 @@ impl QueuedCall {
         self.opened().id
     }
 
-    /// Notes of people, hooks and rules, if the call has ended and there are any.
+    /// Notes about approvals, hooks and rules, if the call has ended and there are any.
     pub(crate) fn notes(&self) -> Option<&CallNotes> {
         match self {
             Self::Opened(_) => None,
@@ -62,11 +62,11 @@ impl QueuedCall {
     }
 }
 
-/// A record on its way.
+/// A queued record.
 #[derive(Debug)]
 pub(crate) struct QueueEntry {
     pub(crate) record: QueuedCall,
-    /// Bytes it keeps in memory, roughly.
+    /// Approximate memory use, in bytes.
     pub(crate) weight: usize,
     /// Is notified of the commit.
     pub(crate) done: Option<oneshot::Sender<()>>,
@@ -87,11 +87,11 @@ pub(crate) struct QueueBatch {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct QueueStatus {
     pub(crate) records: bool,
-    /// Someone waits for a record.
+    /// True if a call waits for a record.
     pub(crate) urgent: bool,
     pub(crate) work: bool,
     pub(crate) soft: bool,
-    /// Some of that should not wait as long as the rest.
+    /// True if drafts are included, which must not wait as long as other changes.
     pub(crate) drafts: bool,
     pub(crate) stopping: bool,
 }
@@ -111,11 +111,11 @@ struct QueueState {
     work: VecDeque<WriterJob>,
     soft: SoftChanges,
     unwritten_keys: UnwrittenKeys,
-    /// Records here and in the writer's hands.
+    /// Number of records here and in the writer's hands.
     waiting: usize,
-    /// Their weight.
+    /// Total weight of these records.
     waiting_bytes: usize,
-    /// The database can't be written to: nobody is made to wait.
+    /// True if the database cannot be written to, so that no call waits.
     degraded: bool,
 }
 
@@ -129,7 +129,7 @@ pub(crate) struct WriteQueue {
     max_bytes: usize,
 }
 
-/// Largest buffer that is kept for the next batch.
+/// Largest buffer that is reused for the next batch.
 const MAX_SPARE_ENTRIES: usize = 4096;
 
 impl WriteQueue {
@@ -153,7 +153,7 @@ impl WriteQueue {
         }
     }
 
-    /// Puts a record in. Never waits.
+    /// Adds a record. Never blocks.
     pub(crate) fn push(&self, record: QueuedCall) -> Result<RecordCommit, QueueRejection> {
         let weight = record.weight();
         let keyed = record.opened().key.is_some();
@@ -186,7 +186,7 @@ impl WriteQueue {
         Ok(commit)
     }
 
-    /// Puts work in, to be done after the records that are in already. Hands it back where the store is closed.
+    /// Adds a job, to run after all records queued before it. Fails if the store is closed.
     pub(crate) fn push_work(&self, work: WriterJob) -> Result<(), QueueRejection> {
         let mut state = self.state.lock();
         if state.phase != QueuePhase::Open {
@@ -198,12 +198,12 @@ impl WriteQueue {
         Ok(())
     }
 
-    /// Notes that a token was used.
+    /// Records a use of a token.
     pub(crate) fn touch_token(&self, id: &Arc<str>, at_ms: i64) {
         self.change_soft(|soft| soft.touch_token(id, at_ms));
     }
 
-    /// Notes a change of a source.
+    /// Records a change of a source.
     pub(crate) fn change_source(&self, slug: &Slug, change: SourceChange) {
         self.change_soft(|soft| soft.change_source(slug, change));
     }
@@ -218,7 +218,7 @@ impl WriteQueue {
         }
     }
 
-    /// Notes how far a turn's answer is.
+    /// Records the draft of a turn's answer.
     pub(crate) fn draft(&self, turn: &Arc<str>, draft: ResponseDraft) {
         let mut state = self.state.lock();
         if state.phase != QueuePhase::Open {
@@ -247,7 +247,7 @@ impl WriteQueue {
         self.state.lock().degraded
     }
 
-    /// Asks the writer to write what there is and end. New work is refused from now on, records are not.
+    /// Asks the writer to write everything and end. From now on jobs are refused; records are not.
     pub(crate) fn stop(&self) {
         let mut state = self.state.lock();
         if state.phase == QueuePhase::Open {
@@ -257,7 +257,7 @@ impl WriteQueue {
         self.wake.notify_one();
     }
 
-    // From here on: what only the writer uses.
+    // Methods below are for the writer.
 
     pub(crate) async fn wait_for_wake(&self) {
         self.wake.notified().await;
@@ -275,7 +275,7 @@ impl WriteQueue {
         }
     }
 
-    /// Takes records and work. `spare` is the empty buffer of an earlier batch, for the next records.
+    /// Takes records and jobs. `spare` is the empty buffer of an earlier batch, for the next records.
     pub(crate) fn take(&self, spare: Vec<QueueEntry>) -> QueueBatch {
         let mut state = self.state.lock();
         state.urgent = false;
@@ -286,7 +286,7 @@ impl WriteQueue {
         mem::take(&mut self.state.lock().soft)
     }
 
-    /// Puts back what could not be written; newer changes win.
+    /// Puts back changes that could not be written. Newer changes win.
     pub(crate) fn return_soft(&self, soft: SoftChanges) {
         self.state.lock().soft.merge_older(soft);
     }
@@ -295,7 +295,7 @@ impl WriteQueue {
         self.state.lock().degraded = degraded;
     }
 
-    /// The writer is done with records: written, merged into others, or given up.
+    /// Marks records as done: written, merged into others, or given up.
     pub(crate) fn settle(&self, entries: &[QueueEntry]) {
         let mut state = self.state.lock();
         state.waiting = state.waiting.saturating_sub(entries.len());
@@ -306,7 +306,8 @@ impl WriteQueue {
         }
     }
 
-    /// The writer has ended. Answers how many records are left behind; whoever waits for one goes on.
+    /// Closes the queue when the writer ends. Returns the number of unwritten records; calls that wait for
+    /// one continue.
     pub(crate) fn close(&self) -> usize {
         let mut state = self.state.lock();
         state.phase = QueuePhase::Closed;
@@ -317,7 +318,7 @@ impl WriteQueue {
     }
 }
 
-/// A buffer that is worth keeping.
+/// Clears a buffer for reuse, or replaces one that is too large.
 pub(crate) fn reusable_buffer(mut buffer: Vec<QueueEntry>) -> Vec<QueueEntry> {
     buffer.clear();
     if buffer.capacity() > MAX_SPARE_ENTRIES { Vec::new() } else { buffer }

@@ -1,4 +1,5 @@
-//! The text of answers under way: only the newest of each turn counts, and all are written together now and then.
+//! Drafts of unfinished answers. Only the newest of each turn counts, and all are written together at
+//! intervals.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,12 +11,12 @@ use crate::integers::u64_to_i64;
 /// The text of an unfinished response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ResponseDraft {
-    /// The number that its message will have.
+    /// Number of the message that the draft will become.
     pub(crate) seq: u64,
     pub(crate) text: String,
 }
 
-/// Writes drafts, but for those of turns that have ended and of answers that are there already.
+/// Writes drafts, except for turns that have ended and answers that are already stored.
 pub(crate) async fn write_drafts(
     conn: &mut SqliteConnection,
     drafts: &HashMap<Arc<str>, ResponseDraft>,

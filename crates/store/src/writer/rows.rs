@@ -1,5 +1,5 @@
-//! Call records as rows: one statement writes many. A closing finds its opening's row by the call's id and
-//! completes it; where there is none (both in one batch, or the opening was lost) it becomes a whole row.
+//! Writes call records as rows, many per statement. The end of a call updates the row of its start, found by
+//! the call's id; if there is none (both are in one batch, or the start was lost), it inserts a complete row.
 
 use std::sync::{Arc, OnceLock};
 
@@ -12,7 +12,7 @@ use super::queue::{QueueEntry, QueuedCall};
 use crate::call_row::{ENTRY_POINTS, ROLES, StoredNotes, index_of};
 use crate::outcome;
 
-/// The columns that every row has something in, or may, in the order in which they are bound.
+/// Columns bound for every row, in order.
 const COLUMNS: &[&str] = &[
     "id",
     "started_ms",
@@ -34,27 +34,27 @@ const COLUMNS: &[&str] = &[
     "outcome",
 ];
 
-/// Columns that are empty in most calls' rows. They come after the others, and only in statements for rows of which
-/// one at least has something in them: each column costs its part of the time.
+/// Columns that are empty for most calls. They come after the others, and only in statements with a row that
+/// needs one, because each column costs time.
 const OPTIONAL_COLUMNS: &[&str] =
     &["agent", "turn", "approved_by", "notes", "effective_arguments", "idempotency_key", "idempotency_hash"];
 
-/// Rows a statement can take, smallest first. The smallest that takes what is left is used, and what it could
-/// take besides is left unbound: a row without an id is ignored.
+/// Numbers of rows per statement, in ascending order. The smallest one that fits is used, and its surplus
+/// rows stay unbound: a row without an id is ignored.
 const SIZES: &[usize] = &[1, 8, 32, 64, 128];
 
-/// Most rows of one transaction, so that a long queue doesn't hold the database for long.
+/// Maximum number of rows per transaction, so that a long queue does not lock the database for long.
 pub(super) const MAX_ROWS: usize = 1024;
 
-/// Statements by how many rows they take, as in [`SIZES`]; each is made when it is first needed.
+/// Statements by number of rows, as in [`SIZES`]; each is created on first use.
 type StatementCache = [OnceLock<Arc<str>>; SIZES.len()];
 
 /// Writes records.
 pub(super) struct RowWriter {
     plain: StatementCache,
-    /// With [`OPTIONAL_COLUMNS`].
+    /// Statements that include [`OPTIONAL_COLUMNS`].
     full: StatementCache,
-    /// The codes' words, made once.
+    /// Names of the codes, allocated once.
     codes: Vec<(Code, Arc<str>)>,
     record_bytes: usize,
 }
@@ -69,7 +69,7 @@ impl RowWriter {
         }
     }
 
-    /// Reports whether a number of rows fits into one statement, which is then a transaction of its own.
+    /// True if a number of rows fits into one statement, which then needs no explicit transaction.
     pub(super) fn is_one_statement(rows: usize) -> bool {
         SIZES.last().is_some_and(|largest| rows <= *largest)
     }
@@ -154,7 +154,7 @@ impl RowWriter {
     }
 }
 
-/// Reports whether the record has a value for a column that is empty in most rows.
+/// True if the record has a value for an optional column.
 fn has_optional_columns(record: &QueuedCall) -> bool {
     let opened = record.opened();
     record.notes().is_some()
@@ -162,12 +162,12 @@ fn has_optional_columns(record: &QueuedCall) -> bool {
         || [&opened.agent, &opened.turn].into_iter().any(Option::is_some)
 }
 
-/// The number that stands for how a call ended.
+/// The number that represents an outcome's status in the database.
 pub(crate) fn status_of(outcome: &Outcome) -> i64 {
     if outcome.is_success() { 1 } else { 2 }
 }
 
-/// The bytes by which a call's row is found.
+/// Bytes of a call's id, the key of its row.
 pub(crate) fn key_of(id: CallId) -> Vec<u8> {
     id.as_bytes().to_vec()
 }
@@ -182,13 +182,13 @@ fn statement(rows: usize, full: bool) -> String {
     let row = format!("({})", vec!["?"; columns.len()].join(","));
     let values = vec![row; rows].join(",");
     let columns = columns.join(", ");
-    // What only a closing knows; a call without any of it has none in its opening's row either.
+    // Only the end of a call has these columns; a call without them has none in the row of its start either.
     let notes = if full {
         ", approved_by = excluded.approved_by, notes = excluded.notes, effective_arguments = excluded.effective_arguments"
     } else {
         ""
     };
-    // An opening never undoes a closing, whatever order they arrive in.
+    // A start never overwrites an end, in whatever order they arrive.
     format!(
         "INSERT OR IGNORE INTO calls ({columns}) VALUES {values} \
          ON CONFLICT (id) DO UPDATE SET \

@@ -1,6 +1,6 @@
-//! Changes that may be late and of which only the newest counts: when a token was last used, when a source
-//! was last seen and with which tools, how far an answer is. They are collected, and written at most once a second,
-//! answers four times.
+//! Deferrable changes, of which only the newest counts: last use of a token, last contact and tools of a
+//! source, drafts of answers. They are collected and written at most once a second; drafts four times a
+//! second.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,14 +14,14 @@ use super::response_drafts::{ResponseDraft, write_drafts};
 /// A change of a source.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct SourceChange {
-    /// When it was last seen.
+    /// Time of the last contact.
     pub(crate) seen_ms: i64,
-    /// Its tools' names, where they changed.
+    /// Names of the source's tools, if they changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) tools: Option<Vec<String>>,
 }
 
-/// Changes that wait.
+/// Changes that wait to be written.
 #[derive(Debug, Default)]
 pub(crate) struct SoftChanges {
     tokens: HashMap<Arc<str>, i64>,
@@ -61,7 +61,7 @@ impl SoftChanges {
         }
     }
 
-    /// Takes in changes that came before these.
+    /// Merges older changes into these; these win.
     pub(crate) fn merge_older(&mut self, older: Self) {
         for (id, at_ms) in older.tokens {
             self.touch_token(&id, at_ms);
@@ -78,7 +78,7 @@ impl SoftChanges {
         }
     }
 
-    /// Writes them in one transaction: those of a table in one statement, but for drafts.
+    /// Writes the changes in one transaction, with one statement per table except for drafts.
     pub(crate) async fn write(&self, conn: &mut SqliteConnection) -> Result<(), sqlx::Error> {
         const TOKENS: &str = "UPDATE tokens SET last_used_ms = max(coalesce(last_used_ms, 0), j.value) \
              FROM json_each(?) AS j WHERE tokens.id = j.key";
@@ -98,7 +98,7 @@ impl SoftChanges {
     }
 }
 
-/// A map as JSON text; none where there is nothing in it.
+/// Serializes a map as JSON text; None if it is empty.
 fn as_json<K: Serialize, V: Serialize>(map: &HashMap<K, V>) -> Option<String> {
     if map.is_empty() { None } else { serde_json::to_string(map).ok() }
 }

@@ -9,7 +9,7 @@ use super::job::{ConnectionFuture, ConnectionJob, WriterJob};
 use super::queue::WriteQueue;
 use crate::error::StoreError;
 
-/// Runs something on the writer's connection, after the records that wait already.
+/// Runs a job on the writer's connection, after all records queued before it.
 ///
 /// # Errors
 /// The error of the work; [`StoreError::Closed`] if the writer has ended.
@@ -25,7 +25,7 @@ where
                 Ok(conn) => job(conn).await,
                 Err(error) => Err(error),
             };
-            // Nobody waits any more; the work is done all the same.
+            // The caller may be gone; the job's effect remains.
             let _ = answer.send(result);
         })
     });
@@ -33,7 +33,7 @@ where
     answered.await.unwrap_or(Err(StoreError::Closed))
 }
 
-/// Has everything written that waits now. Answers how many records are left.
+/// Writes all queued records. Returns the number of records that are still not written.
 pub(crate) async fn flush(queue: &Arc<WriteQueue>) -> Result<usize, StoreError> {
     let (answer, answered) = oneshot::channel();
     queue.push_work(WriterJob::Flush(answer)).map_err(|_| StoreError::Closed)?;

@@ -109,7 +109,7 @@ fn check_name_unused(name: &str, loaded: &LoadedDefinitions, kit: &OwnToolDeps) 
     match loaded.get(name) {
         None => Ok(()),
         Some(other) => {
-            Err(format!("there is another of this name, in {} line {}", other.file.display(), other.line))
+            Err(format!("this name is already used in {} line {}", other.file.display(), other.line))
         }
     }
 }

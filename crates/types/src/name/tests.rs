@@ -18,14 +18,14 @@ fn plain_names_are_joined() {
 }
 
 #[test]
-fn changed_names_carry_a_hash_of_the_original() {
+fn a_changed_name_ends_in_a_hash_of_the_original() {
     // First six bytes of sha256("a.b") and sha256("a b"), computed with sha256sum.
     exposed("laptop", "a.b", "laptop__a_b_x2e7336dc8eba");
     exposed("laptop", "a b", "laptop__a_b_xc8687a08aa5d");
 }
 
 #[test]
-fn a_built_ins_name_never_looks_like_a_sources() {
+fn the_name_of_a_built_in_tool_never_looks_like_a_source_name() {
     for tool in ["a__b", "a___b", "__", "_____"] {
         let exposed = ExposedName::of(&Slug::builtin(), tool);
         assert!(!exposed.as_str().contains("__"), "{tool:?} became {exposed}");
@@ -40,7 +40,7 @@ fn a_name_that_looks_hashed_is_hashed_again() {
 }
 
 #[test]
-fn slugs_come_from_labels() {
+fn a_slug_is_derived_from_a_label() {
     for (label, expected) in [
         ("Pixel 8 Pro", "pixel-8-pro"),
         ("Ανδρέας", "device"),
@@ -68,7 +68,7 @@ fn invalid_tool_names_are_rejected_with_a_reason_r7() {
 
 proptest! {
     #[test]
-    fn exposed_names_fit_and_are_injective(
+    fn exposed_names_are_valid_and_injective(
         a in ("[a-z][a-z0-9-]{0,23}", "[ -~é]{1,80}"),
         b in ("[a-z][a-z0-9-]{0,23}", "[ -~é]{1,80}"),
     ) {
@@ -78,8 +78,8 @@ proptest! {
         prop_assert_eq!(one == two, a == b);
     }
 
-    /// Pairs made to collide: both tools have the same source, and the second is named like the first tool's
-    /// exposed name.
+    /// Pairs constructed to collide: both tools have the same source, and the second is named like the first
+    /// tool's exposed name.
     #[test]
     fn forged_names_never_collide(source in "[a-z][a-z0-9-]{0,23}", tool in "[ -~]{1,80}") {
         let source = slug(&source);
@@ -91,7 +91,7 @@ proptest! {
     }
 
     #[test]
-    fn labels_always_give_slugs(label in ".{0,60}", number in 2u32..9999) {
+    fn every_label_gives_a_valid_slug(label in ".{0,60}", number in 2u32..9999) {
         let made = Slug::from_label(&label);
         prop_assert!(made.as_str().parse::<Slug>().is_ok());
         prop_assert!(made.with_number(number).as_str().parse::<Slug>().is_ok());

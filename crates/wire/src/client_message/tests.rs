@@ -61,7 +61,7 @@ fn version_1_answers_calls() {
 }
 
 #[test]
-fn fields_left_out_and_null_mean_the_same() {
+fn a_missing_field_and_null_mean_the_same() {
     let absent = ClientMessage::decode(r#"{"type":"connect"}"#).unwrap();
     reads(
         r#"{"type":"connect","v":null,"session_id":null,"device_name":null,"resume_token":null,
@@ -94,7 +94,7 @@ fn fields_left_out_and_null_mean_the_same() {
 
 /// A missing list must not count as an empty one: that would remove all tools.
 #[test]
-fn a_list_that_must_be_there_is_not_made_up() {
+fn a_required_list_that_is_missing_is_refused() {
     for text in [
         r#"{"type":"register_tools"}"#,
         r#"{"type":"register_tools","tools":null}"#,
@@ -108,7 +108,7 @@ fn a_list_that_must_be_there_is_not_made_up() {
 }
 
 #[test]
-fn one_bad_spec_does_not_spoil_the_others() {
+fn one_invalid_spec_does_not_affect_the_others() {
     let text =
         r#"{"type":"register_tools","tools":[7,{"name":"a"},["c"],{"description":"no name"},{"name":"b"}]}"#;
     let ClientMessage::RegisterTools(message) = ClientMessage::decode(text).unwrap() else { panic!() };
@@ -118,7 +118,7 @@ fn one_bad_spec_does_not_spoil_the_others() {
 
 /// Key order, number forms, spaces and escapes in other parties' JSON stay unchanged.
 #[test]
-fn what_others_wrote_is_kept_byte_for_byte() {
+fn json_of_other_parties_is_kept_byte_for_byte() {
     let theirs = r#"{ "b":1.0,"a":1e3 , "n":12345678901234567890123,"s":"\u00e9\/","a":2 }"#;
     for frame in [
         format!(r#"{{"type":"call_tool","id":"1","name":"a","args":{theirs}}}"#),

@@ -9,7 +9,7 @@ fn refused(text: &str, code: &str) -> FrameError {
 }
 
 #[test]
-fn what_is_no_json_object_is_invalid_json() {
+fn a_frame_that_is_not_a_json_object_is_invalid_json() {
     for text in [
         "",
         " ",
@@ -21,7 +21,7 @@ fn what_is_no_json_object_is_invalid_json() {
         r#""connect""#,
         "[]",
         r#"[{"type":"connect"}]"#,
-        // The fields in order, which serde would take for the struct.
+        // The struct's fields in order, which serde would accept in place of the object.
         r#"["connect"]"#,
         r#"["cancel_call"]"#,
         r#"{"type":"connect"}x"#,
@@ -38,7 +38,7 @@ fn what_is_no_json_object_is_invalid_json() {
 }
 
 #[test]
-fn objects_of_no_known_type_are_told_so() {
+fn an_object_of_an_unknown_type_is_refused() {
     for (text, name) in [
         ("{}", ""),
         (r#"{"type":null}"#, ""),
@@ -48,7 +48,7 @@ fn objects_of_no_known_type_are_told_so() {
         (r#"{"type":""}"#, ""),
         (r#"{"type":"Connect"}"#, "Connect"),
         (r#"{"type":"shout","id":"1"}"#, "shout"),
-        // Of the other direction.
+        // A message of the other direction.
         (r#"{"type":"connected","v":1,"message":""}"#, "connected"),
     ] {
         let error = refused(text, error_code::UNKNOWN_MESSAGE_TYPE);
@@ -57,13 +57,13 @@ fn objects_of_no_known_type_are_told_so() {
 }
 
 #[test]
-fn the_type_may_stand_anywhere_and_be_escaped() {
+fn the_type_may_be_at_any_position_and_escaped() {
     let text = r#"{"name":"a","id":"1","t\u0079pe":"call\u005ftool"}"#;
     assert_eq!(ClientMessage::decode(text).unwrap().kind(), "call_tool");
 }
 
 #[test]
-fn a_field_of_the_wrong_form_is_told_with_the_id() {
+fn a_field_of_the_wrong_form_is_reported_with_the_id() {
     for (text, kind, id) in [
         (r#"{"type":"tool_result","id":"c1","output":{"a":1}}"#, "tool_result", Some("c1")),
         (r#"{"type":"tool_result","output":"x"}"#, "tool_result", None),
@@ -89,31 +89,31 @@ fn unknown_fields_are_ignored() {
     assert_eq!(GatewayMessage::decode(shown).unwrap().kind(), "chunk");
 }
 
-/// A `call_tool` frame that nests `depth` levels, itself counted.
+/// Builds a `call_tool` frame that is nested `depth` levels, the frame included.
 fn nested(depth: usize) -> String {
     let (open, close) = ("[".repeat(depth - 2), "]".repeat(depth - 2));
     format!(r#"{{"type":"call_tool","id":"1","name":"a","args":{{"x":{open}{close}}}}}"#)
 }
 
 #[test]
-fn frames_may_nest_as_deep_as_the_limit_and_no_deeper() {
+fn frames_nested_deeper_than_the_limit_are_refused() {
     let ClientMessage::CallTool(call) = ClientMessage::decode(&nested(MAX_DEPTH)).unwrap() else { panic!() };
-    // What was let in can also be understood.
+    // A frame within the limit can also be parsed.
     assert!(call.args.unwrap().to::<serde_json::Value>().is_ok());
     let error = refused(&nested(MAX_DEPTH + 1), error_code::INVALID_JSON);
     assert_eq!(error.to_string(), "the frame is not a JSON object: it nests deeper than 128 levels");
-    // Far too deep costs no stack either.
+    // A far deeper frame does not exhaust the stack.
     refused(&nested(1_000_000), error_code::INVALID_JSON);
 }
 
 #[test]
-fn depth_is_of_brackets_not_of_text() {
+fn brackets_in_strings_do_not_count_as_depth() {
     let text = format!(r#"{{"type":"message","content":"{}\"{}"}}"#, "[".repeat(200), "{".repeat(200));
     assert_eq!(ClientMessage::decode(&text).unwrap().kind(), "message");
 }
 
 #[test]
-fn types_are_listed_once_each() {
+fn every_type_is_listed_once() {
     for types in [ClientMessage::TYPES, GatewayMessage::TYPES] {
         let mut sorted = types.to_vec();
         sorted.sort_unstable();

@@ -10,7 +10,7 @@ fn writes(message: impl Into<GatewayMessage>, expected: &str) {
 
 /// Version 1 clients read null as the text "null", so fields that they do not know are omitted.
 #[test]
-fn version_1_gets_no_field_that_it_does_not_know() {
+fn version_1_frames_have_only_version_1_fields() {
     writes(
         Connected { v: 1, message: CONNECTED_MESSAGE.into(), ..Connected::default() },
         r#"{"type":"connected","v":1,"message":"Connection established"}"#,
@@ -48,7 +48,7 @@ fn version_1_gets_no_field_that_it_does_not_know() {
 
 /// Null is written only in `usage`, and only for version 2.
 #[test]
-fn numbers_of_usage_that_are_not_known_are_null() {
+fn unknown_usage_figures_are_null() {
     let usage = Some(Usage { input: Some(1), ..Usage::default() });
     writes(
         Done { usage, ..Done::default() },
@@ -58,7 +58,7 @@ fn numbers_of_usage_that_are_not_known_are_null() {
 
 /// The direct writer of a request and the derived serializer give the same frame.
 #[test]
-fn requests_are_written_the_same_either_way() {
+fn both_writers_of_a_request_give_the_same_frame() {
     let text = "01890a5d-ac96-774b-bcce-b302099a8057";
     let id: CallId = text.parse().unwrap();
     let args = RawJson::parse(r#"{ "b":1.0 }"#).unwrap();
@@ -85,13 +85,13 @@ fn result_frame(outcome: &Outcome, expected: &str) {
             r#"{{"type":"call_result","id":"1","call_id":"01890a5d-ac96-774b-bcce-b302099a8057","duration_ms":1.5,{expected}}}"#
         )
     );
-    // A reader finds the same fields.
+    // Decoding finds the same fields.
     let GatewayMessage::CallResult(read) = GatewayMessage::decode(&frame).unwrap() else { panic!() };
     assert_eq!(GatewayMessage::from(read).encode(), frame);
 }
 
 #[test]
-fn call_results_carry_the_envelope() {
+fn a_call_result_contains_the_envelope() {
     let theirs = RawJson::parse(r#"{ "b":1.0,"a":1e3 }"#).unwrap();
     result_frame(
         &Outcome::Success(ToolOutput::structured(theirs)),
@@ -147,7 +147,7 @@ fn a_result_in_a_chat_has_the_fields_of_its_outcome_for_version_2_alone() {
 }
 
 #[test]
-fn the_output_shown_is_a_string_whatever_a_tool_gives() {
+fn the_output_in_a_chat_is_always_a_string() {
     let structured = ToolOutput::structured(RawJson::parse(r#"{ "percent":81 }"#).unwrap());
     shown_as(
         &Outcome::Success(structured.clone()),

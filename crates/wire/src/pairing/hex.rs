@@ -1,6 +1,6 @@
 //! Hexadecimal digits.
 
-/// The byte that two hexadecimal digits stand for.
+/// Parses two hexadecimal digits as a byte.
 pub(crate) fn hex_byte(digits: &[u8]) -> Option<u8> {
     let [high, low] = digits else { return None };
     let digit = |byte: &u8| char::from(*byte).to_digit(16);

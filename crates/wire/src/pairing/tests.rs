@@ -32,7 +32,7 @@ fn the_key_part_is_the_first_sixty_bits_of_the_pin() {
 }
 
 #[test]
-fn codes_are_read_as_people_write_them() {
+fn codes_are_parsed_in_every_common_spelling() {
     let expected: PairingCode = "AB01-1FGH".parse().unwrap();
     for written in ["ab011fgh", " ab 01 1f gh ", "ABOI-LFGH", "aboi–lfgh", "AB-01-1F-GH\n", "abol_ifgh"] {
         assert_eq!(written.parse::<PairingCode>(), Ok(expected.clone()), "{written:?}");
@@ -43,7 +43,7 @@ fn codes_are_read_as_people_write_them() {
 }
 
 #[test]
-fn bad_codes_are_refused_with_a_reason() {
+fn an_invalid_code_is_refused_with_a_reason() {
     assert_eq!("".parse::<PairingCode>(), Err(PairingError::CodeLength(0)));
     assert_eq!("ABCD-EFG".parse::<PairingCode>(), Err(PairingError::CodeLength(7)));
     assert_eq!("ABCD-EFGH-ABCD".parse::<PairingCode>(), Err(PairingError::CodeLength(12)));
@@ -52,7 +52,7 @@ fn bad_codes_are_refused_with_a_reason() {
 }
 
 #[test]
-fn secrets_stay_out_of_debug_output() {
+fn debug_output_contains_no_secret() {
     let code: PairingCode = "ABCD-EFGH".parse().unwrap();
     assert!(!format!("{code:?}").contains("ABCD"));
     let answer = PairResponse { token: "twy_d_secret".into(), ..PairResponse::default() };
@@ -60,7 +60,7 @@ fn secrets_stay_out_of_debug_output() {
 }
 
 #[test]
-fn links_carry_address_code_and_key() {
+fn a_link_contains_address_code_and_key() {
     let link = PairingLink {
         url: "https://gw.example:7717".into(),
         code: "ABCD-EFGH".parse().unwrap(),
@@ -75,7 +75,7 @@ fn links_carry_address_code_and_key() {
 }
 
 #[test]
-fn bad_links_are_refused_with_a_reason() {
+fn an_invalid_link_is_refused_with_a_reason() {
     let read = |text: &str| text.parse::<PairingLink>();
     assert_eq!(read("https://gw"), Err(PairingError::NotALink));
     assert_eq!(read("toolway://pair?code=ABCDEFGH"), Err(PairingError::Missing("url")));
@@ -102,7 +102,7 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_read_or_refused(text in "(toolway://pair\\?)?.{0,80}") {
+    fn parsing_never_panics(text in "(toolway://pair\\?)?.{0,80}") {
         let _ = text.parse::<PairingInput>();
     }
 }

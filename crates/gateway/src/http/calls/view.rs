@@ -22,7 +22,7 @@ pub(super) fn call_summary(row: &CallRow, token: &TokenState) -> CallSummary {
         source: row.tool.as_ref().map(|tool| tool.source.to_string()),
         principal: row.principal.to_string(),
         role: Some(row.role.to_string()),
-        via: Some(row.door.as_str().to_owned()),
+        via: Some(row.via.as_str().to_owned()),
         agent: row.agent.clone(),
         session_id: row.session.clone(),
         turn_id: row.turn.clone(),

@@ -17,7 +17,7 @@ async fn exported(store: &Store, filter: CallFilter, order: CallOrder) -> Vec<Ve
 }
 
 #[tokio::test]
-async fn everything_comes_once_in_pages() {
+async fn every_call_is_exported_once() {
     let folder = StoreHarness::new();
     let store = folder.open().await;
     let mut all: Vec<CallId> = (0..1000).map(|number| record(&store, at(number / 10), success(""))).collect();
@@ -35,7 +35,7 @@ async fn everything_comes_once_in_pages() {
 }
 
 #[tokio::test]
-async fn large_calls_come_a_few_at_a_time() {
+async fn pages_of_large_calls_are_short() {
     let folder = StoreHarness::new();
     let store = folder.open().await;
     for number in 0..10 {
@@ -46,7 +46,7 @@ async fn large_calls_come_a_few_at_a_time() {
 }
 
 #[tokio::test]
-async fn it_ends_though_calls_go_on() {
+async fn an_export_ends_although_calls_continue() {
     let folder = StoreHarness::new();
     let store = folder.open().await;
     let text = Some(TextFilter { text: "battery".to_owned(), ran_with: false });
@@ -60,7 +60,7 @@ async fn it_ends_though_calls_go_on() {
         while let Some(page) = pages.try_next().await.unwrap() {
             seen.extend(page.into_iter().map(|call| call.call_id));
             count += 1;
-            // More than a page takes, and later than all there are.
+            // More than one page, and later than all calls so far.
             for _ in 0..300 {
                 record(&store, OpenedCall { name: "battery".into(), ..at(10_000) }, success(""));
             }
@@ -72,7 +72,7 @@ async fn it_ends_though_calls_go_on() {
 }
 
 #[tokio::test]
-async fn what_is_thrown_away_meanwhile_is_missing_and_nothing_else() {
+async fn only_calls_removed_during_the_export_are_missing() {
     let folder = StoreHarness::new();
     let store = folder.open().await;
     let all: Vec<CallId> = (0..600).map(|number| record(&store, at(number), success(""))).collect();

@@ -16,7 +16,7 @@ fn at(ms: i64, tool: &str, arguments: &str) -> OpenedCall {
     OpenedCall { started_ms: NOW + ms, arguments: Some(json(arguments)), ..call(tool) }
 }
 
-/// All pages of at most so many calls, in as little time as may be.
+/// Reads all pages of at most `calls` calls, with as little time per page as possible.
 async fn pages(store: &Store, filter: &CallFilter, order: CallOrder, calls: usize) -> Vec<Vec<CallId>> {
     store.flush().await.unwrap();
     let reading = CallReader { database: store.database(), filter, order, newest: None };
@@ -31,13 +31,13 @@ async fn pages(store: &Store, filter: &CallFilter, order: CallOrder, calls: usiz
 }
 
 async fn found(store: &Store, text: &str) -> Vec<String> {
-    let page = in_time_enough(store, &looking_for(text)).await;
+    let page = page_with_ample_time(store, &looking_for(text)).await;
     assert_eq!(page.next, None, "{text}");
     page.calls.into_iter().map(|call| call.name).collect()
 }
 
-/// The newest page, in as much time as it takes.
-async fn in_time_enough(store: &Store, filter: &CallFilter) -> CallPage {
+/// Reads the newest page with ample time.
+async fn page_with_ample_time(store: &Store, filter: &CallFilter) -> CallPage {
     store.flush().await.unwrap();
     let reading =
         CallReader { database: store.database(), filter, order: CallOrder::NewestFirst, newest: None };
@@ -48,7 +48,7 @@ async fn in_time_enough(store: &Store, filter: &CallFilter) -> CallPage {
 }
 
 #[tokio::test]
-async fn a_text_is_found_wherever_it_may_stand() {
+async fn a_text_is_found_in_every_searched_column() {
     let folder = StoreHarness::new();
     let store = folder.open().await;
     record(&store, at(1, "phone/battery", r#"{"verbose":true}"#), success("87 %"));
@@ -70,7 +70,7 @@ async fn a_text_is_found_wherever_it_may_stand() {
         ("phone/bat", &["phone__battery"]),
         ("verbose\":true", &["phone__battery"]),
         ("café", &["desk__write", "desk__note"]),
-        // Only Latin letters without accents are the same in either case.
+        // Only Latin letters without accents match in either case.
         ("caf\u{c9}", &[]),
         ("é É", &["desk__note"]),
         ("at \"nine\"", &["desk__note"]),
@@ -87,7 +87,7 @@ async fn a_text_is_found_wherever_it_may_stand() {
     for (text, expected) in cases {
         assert_eq!(found(&store, text).await, *expected, "{text}");
     }
-    // With other conditions.
+    // Combined with other conditions.
     let narrow =
         CallFilter { source: Some("desk".to_owned()), until_ms: Some(NOW + 3), ..looking_for("café") };
     let page = store.calls().list(&narrow, None, 100).await.unwrap();
@@ -95,7 +95,7 @@ async fn a_text_is_found_wherever_it_may_stand() {
 }
 
 #[tokio::test]
-async fn what_hooks_made_of_arguments_is_looked_through_where_that_is_said() {
+async fn arguments_changed_by_hooks_are_searched_if_requested() {
     let folder = StoreHarness::new();
     let store = folder.open().await;
     let opened = Arc::new(at(0, "a/b", r#"{"path":"here"}"#));
@@ -118,13 +118,13 @@ async fn what_hooks_made_of_arguments_is_looked_through_where_that_is_said() {
 }
 
 #[tokio::test]
-async fn a_search_goes_on_where_it_stopped_in_either_direction() {
+async fn a_search_continues_at_its_cursor_in_either_direction() {
     let folder = StoreHarness::new();
     let store = folder.open().await;
     let mut wanted = Vec::new();
     let total = 2 * STEP_ROWS + 500;
     for number in 0..total {
-        // Many start at the same moment.
+        // Many calls start at the same moment.
         let rare = number % 700 == 3;
         let arguments = if rare { r#"{"a":"needle"}"# } else { r#"{"a":"hay"}"# };
         let id = record(&store, at(number / 50, "a/b", arguments), success(""));
@@ -134,23 +134,23 @@ async fn a_search_goes_on_where_it_stopped_in_either_direction() {
     }
     let filter = looking_for("NEEDLE");
     let oldest = pages(&store, &filter, CallOrder::OldestFirst, 4).await;
-    // With no time at all a page is one statement.
+    // Without any time a page is one statement.
     assert!(oldest.len() > 3, "{oldest:?}");
     assert!(oldest.iter().all(|page| page.len() <= 4));
     assert_eq!(oldest.concat(), wanted);
     wanted.reverse();
     assert_eq!(pages(&store, &filter, CallOrder::NewestFirst, 4).await.concat(), wanted);
-    // With time enough it takes one page for so few.
-    let whole = in_time_enough(&store, &filter).await;
+    // With ample time, one page contains so few calls.
+    let whole = page_with_ample_time(&store, &filter).await;
     assert_eq!(whole.calls.len(), wanted.len());
 
-    // What is sparse is not looked for in one go either.
-    let nobodys = CallFilter { principal: Some("nobody".to_owned()), ..filter };
-    assert_eq!(pages(&store, &nobodys, CallOrder::NewestFirst, 4).await.len(), 3);
+    // Sparse matches are also searched in steps.
+    let unmatched = CallFilter { principal: Some("nobody".to_owned()), ..filter };
+    assert_eq!(pages(&store, &unmatched, CallOrder::NewestFirst, 4).await.len(), 3);
 }
 
 #[tokio::test]
-async fn calls_that_no_index_leads_to_fill_their_pages_whatever_time_it_takes() {
+async fn pages_without_an_index_are_filled_regardless_of_time() {
     let folder = StoreHarness::new();
     let store = folder.open().await;
     let mut wanted = Vec::new();
@@ -174,9 +174,9 @@ async fn calls_that_no_index_leads_to_fill_their_pages_whatever_time_it_takes() 
     assert_eq!(sizes(&pages(&store, &few, CallOrder::OldestFirst, 5).await), [5]);
 }
 
-/// However much is looked through, there are readers for calls that need one.
+/// Readers remain available for other queries during scans.
 #[tokio::test]
-async fn one_at_a_time_looks_through_calls_and_others_are_not_held_up() {
+async fn only_one_scan_runs_at_a_time_and_other_reads_continue() {
     let folder = StoreHarness::new();
     let store = folder.open().await;
     let id = record(&store, at(0, "a/b", "{}"), success("here"));
@@ -199,7 +199,7 @@ async fn one_at_a_time_looks_through_calls_and_others_are_not_held_up() {
 }
 
 #[tokio::test]
-async fn long_texts_are_looked_through_a_few_at_a_time() {
+async fn long_texts_are_searched_a_few_at_a_time() {
     let folder = StoreHarness::new();
     let store =
         folder.open_with(StoreOptions { record_bytes: 2 << 20, ..crate::tests::support::options() }).await;
@@ -208,15 +208,15 @@ async fn long_texts_are_looked_through_a_few_at_a_time() {
         all.push(record(&store, at(number, "a/b", "{}"), success(&"ab".repeat(690_000))));
     }
     all.reverse();
-    // Three of 1.38 MB go into a statement's 4 MiB.
+    // Three texts of 1.38 MB fit into a statement's 4 MiB.
     let seen = pages(&store, &looking_for("nothing"), CallOrder::NewestFirst, 100).await;
     assert_eq!(seen.len(), 4, "three statements with calls, and the end");
     assert_eq!(pages(&store, &looking_for("BABA"), CallOrder::NewestFirst, 2).await.concat(), all);
 }
 
-/// A text that repeats itself takes time by its length, not by its length times that of what is looked for.
+/// Searching a repetitive text takes time linear in its length, not multiplied by the needle's length.
 #[tokio::test]
-async fn a_text_that_repeats_itself_is_no_trap() {
+async fn searching_repetitive_text_takes_linear_time() {
     let folder = StoreHarness::new();
     let store = folder.open().await;
     for number in 0..4 {
@@ -233,7 +233,7 @@ async fn a_text_that_repeats_itself_is_no_trap() {
 }
 
 #[tokio::test]
-async fn conversations_agents_and_those_who_let_calls_run_are_filters() {
+async fn calls_are_filtered_by_session_agent_and_approver() {
     let folder = StoreHarness::new();
     let store = folder.open().await;
     let close = |opened: OpenedCall, approved_by: Option<&str>| {
@@ -272,9 +272,9 @@ async fn conversations_agents_and_those_who_let_calls_run_are_filters() {
     }
 }
 
-/// However many calls there are, a step reads as many as it may: each of its statements finds its rows by an index.
+/// Each statement of a step finds its rows by an index, however many calls exist.
 #[tokio::test]
-async fn steps_are_found_by_an_index() {
+async fn every_step_uses_an_index() {
     let folder = StoreHarness::new();
     let store = folder.open().await;
     let mut other = other_connection(&folder.database()).await;

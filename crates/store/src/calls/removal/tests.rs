@@ -13,7 +13,7 @@ async fn names(store: &Store) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn one_call_goes_and_one_that_runs_stays() {
+async fn a_finished_call_is_removed_and_a_running_one_is_not() {
     let folder = StoreHarness::new();
     let store = folder.open().await;
     let calls = store.calls();
@@ -32,7 +32,7 @@ async fn one_call_goes_and_one_that_runs_stays() {
 }
 
 #[tokio::test]
-async fn what_a_filter_lets_through_goes_and_nothing_else() {
+async fn only_matching_calls_are_removed() {
     let folder = StoreHarness::new();
     let store = folder.open().await;
     let fill = async || {
@@ -71,7 +71,7 @@ async fn what_a_filter_lets_through_goes_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn calls_that_run_or_come_later_stay() {
+async fn running_and_later_calls_are_not_removed() {
     let folder = StoreHarness::new();
     let store = folder.open().await;
     for _ in 0..1200 {
@@ -88,7 +88,7 @@ async fn calls_that_run_or_come_later_stay() {
     });
     let removed = store.calls().remove_all(&CallFilter::default()).await.unwrap();
     recording.await.unwrap();
-    // Some that came while it was asked for may have been there already.
+    // Some later calls may have been recorded before the removal started.
     let left = names(&store).await;
     assert_eq!(left.len() as u64, 1301 - removed.calls);
     assert!(
@@ -99,7 +99,7 @@ async fn calls_that_run_or_come_later_stay() {
 }
 
 #[tokio::test]
-async fn what_is_older_goes_and_what_runs_stays() {
+async fn older_finished_calls_are_removed() {
     let folder = StoreHarness::new();
     let store = folder.open().await;
     let at = |ms: i64, tool: &str| OpenedCall { started_ms: NOW + ms, ..call(tool) };

@@ -13,11 +13,11 @@ async fn last(store: &Store, session: &str) -> (u64, StoredRole, bool, String) {
 }
 
 #[tokio::test]
-async fn what_a_crash_interrupts_is_marked_and_nothing_said_is_lost() {
+async fn turns_interrupted_by_a_crash_are_marked_and_keep_their_text() {
     let folder = StoreHarness::new();
     let store = folder.open().await;
     let sessions = store.sessions();
-    // One that is speaking, one whose tools run, one that has ended.
+    // One turn is answering, one runs tools, one has ended.
     let next = sessions.begin(turn("speaks", "one", "Tell me a story")).await.unwrap().next;
     sessions.draft(&Arc::from("one"), next, "Once \"upon\" a");
     sessions.begin(turn("runs", "two", "How full is it?")).await.unwrap();
@@ -68,7 +68,7 @@ async fn what_a_crash_interrupts_is_marked_and_nothing_said_is_lost() {
     assert_eq!(state("three").await.state, TurnState::Done);
     let session = store.sessions().get("speaks").await.unwrap().unwrap();
     assert_eq!((session.messages, session.updated_ms), (2, NOW + 1000));
-    // The conversation goes on, and its words are found.
+    // The conversation can continue, and its text is found.
     assert_eq!(store.sessions().begin(turn("speaks", "four", "Go on")).await.unwrap().answers, 3);
     store.close().await;
     let store = after.open().await;
@@ -76,7 +76,7 @@ async fn what_a_crash_interrupts_is_marked_and_nothing_said_is_lost() {
 }
 
 #[tokio::test]
-async fn a_cost_that_is_not_known_of_one_request_is_not_known_of_the_turn() {
+async fn an_unknown_cost_of_one_request_makes_the_turns_cost_unknown() {
     let folder = StoreHarness::new();
     let store = folder.open().await;
     store.sessions().begin(turn("s", "t", "Hi")).await.unwrap();

@@ -17,7 +17,7 @@ fn inside(session: &str, principal: &str) -> OpenedCall {
 }
 
 #[tokio::test]
-async fn what_is_removed_is_gone_but_for_its_accounts() {
+async fn removing_a_session_keeps_only_its_usage_records() {
     let folder = StoreHarness::new();
     let store = folder.open().await;
     let sessions = store.sessions();
@@ -35,7 +35,7 @@ async fn what_is_removed_is_gone_but_for_its_accounts() {
             .unwrap();
         record(&store, inside(session, "t-1"), success("87"));
     }
-    // Somebody else's call that names the session is not the session's principal's to remove.
+    // A call of another principal that names the session is not removed.
     record(&store, inside("gone", "t-9"), success("87"));
     let next =
         sessions.begin(NewTurn { started_ms: NOW + 1, ..turn("gone", "three", "More") }).await.unwrap().next;
@@ -59,7 +59,7 @@ async fn what_is_removed_is_gone_but_for_its_accounts() {
     of.sort_unstable();
     assert_eq!(of, [("gone", "t-9"), ("stays", "t-1")]);
 
-    // The turn that ran has nothing to write to, and the id is free for anybody.
+    // The running turn can no longer write, and the id is free for any principal.
     let asked = ModelRequestRecord {
         session: Some("gone".to_owned()),
         turn: Some("three".to_owned()),
@@ -76,7 +76,7 @@ async fn what_is_removed_is_gone_but_for_its_accounts() {
 }
 
 #[tokio::test]
-async fn calls_stay_where_nobody_asks_for_them_to_go() {
+async fn calls_are_kept_unless_their_removal_is_requested() {
     let folder = StoreHarness::new();
     let store = folder.open().await;
     store.sessions().begin(turn("s", "t", "Hello")).await.unwrap();
@@ -87,7 +87,7 @@ async fn calls_stay_where_nobody_asks_for_them_to_go() {
 }
 
 #[tokio::test]
-async fn a_large_session_goes_in_steps_and_gives_its_room_back() {
+async fn a_large_session_is_removed_in_steps_and_frees_its_space() {
     let folder = StoreHarness::new();
     let store = folder.open().await;
     let sessions = store.sessions();
@@ -96,7 +96,7 @@ async fn a_large_session_goes_in_steps_and_gives_its_room_back() {
         let messages = (0..100).map(|_| said(StoredRole::Tool, &"x".repeat(10_000))).collect();
         sessions.append("t", messages, vec![], NOW).await.unwrap();
     }
-    // Twelve hundred messages of some twenty thousand bytes: after one step there are fewer of both.
+    // 1,200 messages of about 20,000 bytes: one step reduces both count and size.
     assert!(sessions.remove_newest("s").await.unwrap());
     let session = sessions.get("s").await.unwrap().unwrap();
     let gone = 1201 - session.messages;

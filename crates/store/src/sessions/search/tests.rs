@@ -2,12 +2,12 @@ use super::*;
 use crate::tests::support::{NOW, StoreHarness, ending, said, turn};
 use crate::{NewTurn, Store, StoredRole, TitleBy, TurnEnding, TurnState};
 
-/// A session in which something was said at a time.
-async fn session(store: &Store, id: &str, at_ms: i64, said_there: &[&str]) {
+/// Creates a session with messages at a time.
+async fn session(store: &Store, id: &str, at_ms: i64, messages: &[&str]) {
     let sessions = store.sessions();
     let name = format!("turn of {id}");
-    sessions.begin(NewTurn { started_ms: at_ms, ..turn(id, &name, said_there[0]) }).await.unwrap();
-    let messages = said_there[1..].iter().map(|text| said(StoredRole::Assistant, text)).collect();
+    sessions.begin(NewTurn { started_ms: at_ms, ..turn(id, &name, messages[0]) }).await.unwrap();
+    let messages = messages[1..].iter().map(|text| said(StoredRole::Assistant, text)).collect();
     let end = TurnEnding { messages, ended_ms: at_ms, ..ending(&name, TurnState::Done) };
     sessions.end(end).await.unwrap();
 }
@@ -24,7 +24,7 @@ fn text(text: &str) -> SessionRecordFilter {
 async fn sessions_are_listed_newest_first_a_page_at_a_time() {
     let folder = StoreHarness::new();
     let store = folder.open().await;
-    // Two at one time, whose ids have points in them.
+    // Two sessions with the same time, and ids that contain dots.
     for (id, at_ms) in [("a", NOW), ("b.1", NOW + 5), ("b.2", NOW + 5), ("c", NOW + 1)] {
         session(&store, id, at_ms, &["x"]).await;
     }
@@ -34,7 +34,7 @@ async fn sessions_are_listed_newest_first_a_page_at_a_time() {
     let next: SessionCursor = page.next.unwrap().to_string().parse().unwrap();
     let page = store.sessions().list(&all, Some(&next), 2).await.unwrap();
     assert_eq!((ids(&page), page.next.clone()), (vec!["c", "a"], None));
-    // What is said in one brings it to the front.
+    // A new message moves a session to the front.
     store.sessions().begin(NewTurn { started_ms: NOW + 9, ..turn("a", "again", "y") }).await.unwrap();
     assert_eq!(ids(&store.sessions().list(&all, None, 1).await.unwrap()), ["a"]);
     for bad in ["", "x", "1800", "x.y"] {
@@ -43,7 +43,7 @@ async fn sessions_are_listed_newest_first_a_page_at_a_time() {
 }
 
 #[tokio::test]
-async fn one_agents_sessions_are_listed() {
+async fn sessions_are_filtered_by_agent() {
     let folder = StoreHarness::new();
     let store = folder.open().await;
     session(&store, "a", NOW, &["x"]).await;
@@ -54,7 +54,7 @@ async fn one_agents_sessions_are_listed() {
 }
 
 #[tokio::test]
-async fn a_text_is_found_in_titles_and_messages_whatever_its_letters() {
+async fn a_text_is_found_in_titles_and_messages_in_any_case() {
     let folder = StoreHarness::new();
     let store = folder.open().await;
     session(&store, "battery", NOW, &["How full is the BATTERY?", "87 %_"]).await;
@@ -70,9 +70,9 @@ async fn a_text_is_found_in_titles_and_messages_whatever_its_letters() {
         ("Straße", vec!["greek"]),
         ("%_", vec!["battery"]),
         ("needle", vec!["long"]),
-        // Past what a search looks through.
+        // Beyond the searched length.
         ("straw", vec![]),
-        // What is around a text is not searched.
+        // JSON around a text is not searched.
         ("type", vec![]),
         ("", vec!["long", "greek", "titled", "battery"]),
     ] {
@@ -82,7 +82,7 @@ async fn a_text_is_found_in_titles_and_messages_whatever_its_letters() {
 }
 
 #[tokio::test]
-async fn pages_of_a_search_follow_each_other() {
+async fn pages_of_a_search_have_no_gap_and_no_overlap() {
     let folder = StoreHarness::new();
     let store = folder.open().await;
     for number in 0..600 {
@@ -106,7 +106,7 @@ async fn pages_of_a_search_follow_each_other() {
 }
 
 #[test]
-fn a_statement_looks_through_a_bounded_part() {
+fn a_statement_searches_a_bounded_part() {
     let of = |bytes: u64, messages: u64| SessionRecord {
         id: String::new(),
         principal: String::new(),
@@ -118,7 +118,7 @@ fn a_statement_looks_through_a_bounded_part() {
         messages,
         bytes,
     };
-    // Pictures are not looked through: each message counts for its text at most.
+    // Images are not searched: only a message's text counts, up to the searched length.
     assert_eq!(statement_capacity(&[of(1 << 30, 4), of(1 << 30, 4)]), 2);
     assert_eq!(statement_capacity(&[of(3 << 20, 1000), of(2 << 20, 1000)]), 1);
     assert_eq!(statement_capacity(&[of(1 << 30, 1 << 20), of(1, 1)]), 1);

@@ -15,7 +15,7 @@ fn again(session: &str, id: &str, answers: u64) -> NewTurn {
 }
 
 #[tokio::test]
-async fn what_is_said_in_a_turn_stands_in_its_order() {
+async fn messages_of_a_turn_are_stored_in_order() {
     use StoredRole::{Assistant, Tool, User};
     let folder = StoreHarness::new();
     let store = folder.open().await;
@@ -89,7 +89,7 @@ async fn what_is_said_in_a_turn_stands_in_its_order() {
 }
 
 #[tokio::test]
-async fn a_persons_message_is_on_disk_before_anything_else_happens() {
+async fn a_persons_message_is_stored_before_the_model_is_asked() {
     let folder = StoreHarness::new();
     let store = folder.open().await;
     store.sessions().begin(turn("s", "t", "Hello")).await.unwrap();
@@ -101,7 +101,7 @@ async fn a_persons_message_is_on_disk_before_anything_else_happens() {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_made_again_leaves_what_it_cost() {
+async fn a_replaced_answer_keeps_its_cost() {
     let folder = StoreHarness::new();
     let store = folder.open().await;
     let sessions = store.sessions();
@@ -138,7 +138,7 @@ async fn an_answer_that_is_made_again_leaves_what_it_cost() {
     assert_eq!(replaced, [("zero", false, None), ("one", true, Some(0.25)), ("two", false, None)]);
     assert_eq!(store.usage().spent("t-1", 0, "USD").await.unwrap(), 0.25);
 
-    // Only a person's message can be answered again, and only one that is there.
+    // Only an existing message of a person can be answered again.
     for (session, answers) in [("s", 2), ("s", 9), ("s", 0), ("other", 1)] {
         let refused = sessions.begin(again(session, "three", answers)).await;
         assert!(matches!(refused, Err(StoreError::Missing { .. })), "{refused:?}");
@@ -148,7 +148,7 @@ async fn an_answer_that_is_made_again_leaves_what_it_cost() {
 }
 
 #[tokio::test]
-async fn nobody_speaks_in_anothers_session() {
+async fn a_turn_in_another_principals_session_is_refused() {
     let folder = StoreHarness::new();
     let store = folder.open().await;
     store.sessions().begin(turn("s", "one", "Hello")).await.unwrap();
@@ -160,7 +160,7 @@ async fn nobody_speaks_in_anothers_session() {
 }
 
 #[tokio::test]
-async fn a_turn_that_ended_takes_nothing_more_but_its_accounts() {
+async fn an_ended_turn_accepts_only_usage_records() {
     let folder = StoreHarness::new();
     let store = folder.open().await;
     let sessions = store.sessions();
@@ -177,7 +177,7 @@ async fn a_turn_that_ended_takes_nothing_more_but_its_accounts() {
 }
 
 #[tokio::test]
-async fn what_is_too_large_is_refused_in_words() {
+async fn a_message_that_is_too_large_is_refused_with_a_reason() {
     let folder = StoreHarness::new();
     let store = folder.open().await;
     let sessions = store.sessions();
@@ -196,7 +196,7 @@ async fn what_is_too_large_is_refused_in_words() {
     let opening = TurnOpening::Message(large);
     sessions.begin(NewTurn { opening, ..turn("s", "t", "") }).await.unwrap();
 
-    // A turn whose last message is refused has ended, and what it cost is kept.
+    // A turn whose last message is refused has ended, and its cost is stored.
     let end = TurnEnding {
         messages: vec![larger],
         requests: vec![request("t-1", NOW, Some(2.0))],
@@ -209,7 +209,7 @@ async fn what_is_too_large_is_refused_in_words() {
 }
 
 #[tokio::test]
-async fn a_full_session_takes_no_more() {
+async fn a_full_session_refuses_messages() {
     let folder = StoreHarness::new();
     let store = folder.open().await;
     let sessions = store.sessions();
@@ -225,7 +225,7 @@ async fn a_full_session_takes_no_more() {
 }
 
 #[tokio::test]
-async fn a_draft_is_there_until_its_answer_is() {
+async fn a_draft_exists_until_its_answer_is_stored() {
     const DRAFTS: &str = "SELECT coalesce(sum(length(text) * 100 + seq), 0) FROM drafts";
     let folder = StoreHarness::new();
     let store = folder.open().await;
@@ -240,13 +240,13 @@ async fn a_draft_is_there_until_its_answer_is() {
     sessions.draft(&id, next, "Hi th");
     assert_eq!(drafts().await, 502);
     sessions.draft(&id, next, "Hi there");
-    // What a request took is kept while the answer is still on its way.
+    // Usage is stored while the answer is unfinished.
     sessions.append("t", vec![], vec![request("t-1", NOW, None)], NOW).await.unwrap();
     assert_eq!(drafts().await, 802);
     let answer =
         sessions.append("t", vec![said(StoredRole::Assistant, "Hi there")], vec![], NOW).await.unwrap();
     assert_eq!(drafts().await, 0);
-    // One that comes too late is of no answer any more.
+    // A late draft belongs to no answer.
     sessions.draft(&id, next, "Hi the");
     assert_eq!(drafts().await, 0);
     sessions.draft(&id, answer.next, "And");
@@ -259,11 +259,11 @@ async fn a_draft_is_there_until_its_answer_is() {
 }
 
 #[tokio::test]
-async fn a_draft_is_written_without_being_asked_for() {
+async fn a_draft_is_written_without_a_flush() {
     let folder = StoreHarness::new();
     let store = folder.open().await;
     let next = store.sessions().begin(turn("s", "t", "Hello")).await.unwrap().next;
-    // Something that may wait a second longer is there first.
+    // A change that may wait a second longer is queued first.
     store.tokens().touch(&"t-1".into(), NOW);
     store.sessions().draft(&"t".into(), next, "Hi");
     let there = async {

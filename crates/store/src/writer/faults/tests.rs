@@ -16,7 +16,7 @@ fn fail(faults: &mut WriteFaults, counters: &RecordingCounters) -> Duration {
 }
 
 #[tokio::test(start_paused = true)]
-async fn pauses_grow_to_a_limit_and_start_over_after_a_success() {
+async fn pauses_grow_to_a_limit_and_reset_after_a_success() {
     let (mut faults, counters) = (WriteFaults::new(Duration::from_secs(1)), counters());
     let pauses: Vec<u128> = (0..9).map(|_| fail(&mut faults, &counters).as_millis()).collect();
     assert_eq!(pauses, [50, 100, 200, 400, 800, 1600, 3200, 5000, 5000]);
@@ -29,7 +29,7 @@ async fn pauses_grow_to_a_limit_and_start_over_after_a_success() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_fault_lasts_from_the_first_attempts_beginning() {
+async fn the_duration_of_a_failure_starts_with_the_first_attempt() {
     let (mut faults, counters) = (WriteFaults::new(Duration::from_secs(1)), counters());
     let began = Instant::now();
     advance(Duration::from_millis(600)).await;
@@ -42,7 +42,7 @@ async fn a_fault_lasts_from_the_first_attempts_beginning() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_same_is_said_only_now_and_then() {
+async fn a_lasting_failure_is_logged_at_intervals() {
     let mut said = None;
     assert!(is_due(&mut said, Instant::now()));
     advance(Duration::from_secs(29)).await;

@@ -10,12 +10,12 @@ fn opening(opened: OpenedCall) -> QueuedCall {
 }
 
 #[test]
-fn only_so_many_records_fit() {
+fn the_number_of_records_is_limited() {
     let queue = queue(StoreOptions { queue_records: 2, ..StoreOptions::default() });
     assert!(queue.push(opening(call("a/b"))).is_ok());
     assert!(queue.push(opening(call("a/b"))).is_ok());
     assert!(queue.push(opening(call("a/b"))).is_err());
-    // Those in the writer's hands count until it is done with them.
+    // Records in the writer's hands count until they are settled.
     let taken = queue.take(Vec::new());
     assert_eq!(taken.records.len(), 2);
     assert!(queue.push(opening(call("a/b"))).is_err());
@@ -25,7 +25,7 @@ fn only_so_many_records_fit() {
 }
 
 #[test]
-fn only_so_many_bytes_fit_but_one_record_always_does() {
+fn the_size_of_records_is_limited_but_one_always_fits() {
     let queue = queue(StoreOptions { queue_bytes: 1000, ..StoreOptions::default() });
     let large = || QueuedCall::Closed(end(&Arc::new(call("a/b")), success(&"x".repeat(5000))));
     assert!(queue.push(large()).is_ok());
@@ -38,7 +38,7 @@ fn only_so_many_bytes_fit_but_one_record_always_does() {
 }
 
 #[test]
-fn who_waits_depends_on_durability_and_key() {
+fn waiting_depends_on_durability_and_key() {
     let batch = queue(StoreOptions::default());
     let each = queue(StoreOptions { durability: Durability::Each, ..StoreOptions::default() });
     let plain = Arc::new(call("a/b"));
@@ -75,7 +75,7 @@ fn a_key_is_known_until_its_last_record_is_settled() {
 }
 
 #[tokio::test]
-async fn closing_lets_everyone_go_and_says_how_much_is_left() {
+async fn closing_releases_all_waiters_and_returns_the_number_of_records() {
     let queue = queue(StoreOptions::default());
     let commit = queue.push(opening(keyed("a/b", "k"))).unwrap();
     let (answer, answered) = oneshot::channel();

@@ -1,5 +1,5 @@
-//! The newest unwritten record of each idempotency key, so that looking up a key misses no record that is on
-//! its way to the database.
+//! The newest unwritten record of each idempotency key, so that a lookup finds records that are not yet in
+//! the database.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use toolway_types::PrincipalId;
 
 use super::QueuedCall;
 
-/// Unwritten records by principal and key. Empty but for moments, or while the database can't be written to.
+/// Unwritten records by principal and key. Mostly empty, except while the database cannot be written to.
 #[derive(Debug, Default)]
 pub(super) struct UnwrittenKeys(HashMap<(PrincipalId, Arc<str>), QueuedCall>);
 
@@ -21,7 +21,7 @@ impl UnwrittenKeys {
         self.0.get(&(principal.clone(), key.into())).cloned()
     }
 
-    /// A record is on its way; of two calls the one that started later counts.
+    /// Adds a queued record. Of two calls with the same key, the one that started later counts.
     pub(super) fn remember(&mut self, record: &QueuedCall) {
         let opened = record.opened();
         let Some(key) = &opened.key else { return };
@@ -32,7 +32,7 @@ impl UnwrittenKeys {
         }
     }
 
-    /// A record has arrived; a closing that is still on its way stays.
+    /// Removes a written record, unless the end of its call is still queued.
     pub(super) fn forget(&mut self, record: &QueuedCall) {
         if self.0.is_empty() {
             return;

@@ -6,7 +6,7 @@ fn seen(seen_ms: i64, tools: Option<&[&str]>) -> SourceChange {
 }
 
 #[test]
-fn the_newest_counts_whatever_order_they_come_in() {
+fn the_newest_change_wins_in_any_order() {
     let slug = Slug::from_label("phone");
     let id: Arc<str> = "t".into();
     let mut soft = SoftChanges::default();
@@ -19,7 +19,7 @@ fn the_newest_counts_whatever_order_they_come_in() {
 }
 
 #[test]
-fn what_is_put_back_gives_way_to_what_came_since() {
+fn newer_changes_win_over_returned_ones() {
     let (phone, desk) = (Slug::from_label("phone"), Slug::from_label("desk"));
     let mut older = SoftChanges::default();
     older.touch_token(&"t".into(), 5);

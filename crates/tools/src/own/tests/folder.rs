@@ -52,7 +52,7 @@ fn what_can_not_stand_is_not_added() {
         (command("read_file", "program = 'true'"), "line 1: builtin/read_file".to_owned()),
         (
             command("mine", "program = 'true'"),
-            format!("line 1: there is another of this name, in {} line 1", listed.display()),
+            format!("line 1: this name is already used in {} line 1", listed.display()),
         ),
     ] {
         let error = add(&text).to_string();

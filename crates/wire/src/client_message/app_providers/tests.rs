@@ -17,7 +17,7 @@ fn read(frame: &str) -> Vec<AppProvider> {
 }
 
 #[test]
-fn a_provider_with_everything_is_read_and_written_back() {
+fn a_complete_provider_survives_decoding_and_encoding() {
     let frame = provider(
         r#","prefix":"a","version":2,"reason":"r","hint":"h",
             "info":{"name":"N","description":"D","scopes":[{"name":"s","description":"d"}]},
@@ -55,7 +55,7 @@ fn a_provider_with_everything_is_read_and_written_back() {
 }
 
 #[test]
-fn what_is_left_out_null_or_unknown_does_no_harm() {
+fn missing_null_and_unknown_fields_are_accepted() {
     let least = read(&provider(""));
     let null =
         r#","prefix":null,"version":null,"reason":null,"hint":null,"info":null,"tools":null,"notes":null"#;
@@ -70,7 +70,7 @@ fn what_is_left_out_null_or_unknown_does_no_harm() {
 
 /// A gateway shows unknown dialects unchanged, so newer devices work with older gateways.
 #[test]
-fn a_dialect_that_nobody_knows_is_kept_as_text() {
+fn an_unknown_dialect_is_kept_unchanged() {
     for word in ["mcp-d", "", "CETP\u{1b}[31m", "\u{202e}"] {
         let frame = provider("").replace(r#""cetp""#, &serde_json::to_string(word).unwrap());
         assert_eq!(read(&frame)[0].dialect, word);
@@ -78,7 +78,7 @@ fn a_dialect_that_nobody_knows_is_kept_as_text() {
 }
 
 #[test]
-fn every_word_is_written_as_the_protocol_has_it() {
+fn every_enum_value_has_its_protocol_name() {
     for (state, word) in [
         (AppProviderState::Ready, "ready"),
         (AppProviderState::AuthorizationRequired, "authorization_required"),
@@ -94,7 +94,7 @@ fn every_word_is_written_as_the_protocol_has_it() {
 }
 
 #[test]
-fn what_has_another_form_is_refused_and_said() {
+fn a_field_of_the_wrong_form_is_refused_with_a_reason() {
     for (what, frame) in [
         ("state", provider("").replace(r#""ready""#, r#""sleeping""#)),
         ("no authority", provider("").replace("authority", "authorities")),
