@@ -101,7 +101,7 @@ fn frames_nested_deeper_than_the_limit_are_refused() {
     // A frame within the limit can also be parsed.
     assert!(call.args.unwrap().to::<serde_json::Value>().is_ok());
     let error = refused(&nested(MAX_DEPTH + 1), error_code::INVALID_JSON);
-    assert_eq!(error.to_string(), "the frame is not a JSON object: it nests deeper than 128 levels");
+    assert_eq!(error.to_string(), "the frame is not a JSON object: it is nested deeper than 128 levels");
     // A far deeper frame does not exhaust the stack.
     refused(&nested(1_000_000), error_code::INVALID_JSON);
 }
