@@ -1,8 +1,9 @@
-//! Hooks that the owner sets: a program or an address that is asked before and after calls. Both get one JSON
-//! object, the [`Question`], and answer with one, the decision; its schemas are published in `docs/schemas`.
+//! Hooks set by the owner: a program or a webhook that is called before and after tool calls. Both receive
+//! one JSON object, a [`HookRequest`], and respond with one, the decision. `docs/schemas` contains the
+//! schemas.
 //!
-//! When they are asked, how long they may take and what becomes of a call whose hook fails is the engine's
-//! affair (`toolway_core::HookEntry`).
+//! The engine decides when a hook runs, enforces its timeout, and applies its failure mode
+//! (`toolway_core::HookEntry`).
 
 mod command;
 mod decision;
@@ -34,32 +35,32 @@ use command::CommandHook;
 use settings::HookTarget;
 use webhook::WebhookHook;
 
-/// How much of an answer is read, in bytes: as much as a tool's own output may be.
+/// Maximum length of a hook's response, in bytes; the same as for a tool's output.
 const MAX_ANSWER_BYTES: usize = 16 << 20;
 
-/// What hooks are made with.
+/// Dependencies of hooks.
 pub struct HookDeps<'a> {
-    /// The environment from which `env` passes variables through and whose `PATH` finds programs, and the
-    /// folder in which they run.
+    /// Environment for programs: `pass_env` copies variables from it, its `PATH` is used to find programs,
+    /// and its folder is their working directory.
     pub command_env: &'a CommandEnv,
-    /// Sends webhooks.
+    /// Client that sends webhooks.
     pub client: &'a WebhookClient,
-    /// Dates them.
+    /// Clock for the timestamps of webhooks.
     pub clock: Arc<dyn Clock>,
-    /// Reads the secrets that they are signed with.
+    /// Reader of the secrets that sign webhooks.
     pub secrets: &'a dyn SecretReader,
 }
 
-/// Makes the hooks of the settings, in their order. Looks for programs and reads secrets, so it may block for
+/// Creates the hooks of the settings, in order. Searches for programs and reads secrets, so it may block for
 /// some milliseconds.
 ///
 /// # Errors
-/// Everything that is wrong, in the order of the settings.
+/// All problems, in the order of the settings.
 pub fn build(settings: &[HookSettings], kit: &HookDeps<'_>) -> Result<Vec<HookEntry>, Vec<HookProblem>> {
     let mut problems = validate(settings);
     let mut entries = Vec::new();
     for (at, hook) in settings.iter().enumerate() {
-        // What is wrong with the settings themselves is told already.
+        // `validate` has already reported these problems.
         let Ok(target) = hook.target() else { continue };
         match build_entry(hook, target, kit) {
             Ok(Some(entry)) => entries.push(entry),
@@ -70,7 +71,7 @@ pub fn build(settings: &[HookSettings], kit: &HookDeps<'_>) -> Result<Vec<HookEn
     if problems.is_empty() { Ok(entries) } else { Err(problems) }
 }
 
-/// One entry; none where its patterns are wrong, which is told already.
+/// Creates one entry. None if its patterns are invalid, which `validate` has already reported.
 fn build_entry(
     hook: &HookSettings,
     target: HookTarget<'_>,
@@ -104,14 +105,14 @@ fn build_entry(
     }))
 }
 
-/// Something that a question can be put to.
+/// A way to send a request to a hook.
 #[async_trait]
 trait HookTransport: Send + Sync + 'static {
-    /// The answer's text; empty where there is nothing to say.
+    /// Sends the request and returns the text of the response; empty if the hook has no decision.
     async fn ask(&self, question: &HookRequest<'_>) -> Result<String, HookError>;
 }
 
-/// Asks, and understands the answer.
+/// Sends requests and parses the responses.
 struct TransportHook<A>(A);
 
 #[async_trait]

@@ -1,4 +1,4 @@
-//! The tools that come with Toolway (`builtin/…`), and those that its owner defines (`own/…`).
+//! Tools that come with Toolway (`builtin/…`) and tools defined by the owner (`own/…`).
 
 pub mod builtin;
 pub mod hooks;

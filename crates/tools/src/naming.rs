@@ -1,41 +1,41 @@
-//! How built-in tools and those that the owner defines are named: snake_case, each once. Names that come from
-//! elsewhere are a matter of `toolway_types::name` and only flagged.
+//! Names of built-in tools and tools defined by the owner: snake_case, each used once. Names from other
+//! sources are only flagged; see `toolway_types::name`.
 
 use std::collections::HashSet;
 
-/// Longest name, in bytes: what model APIs accept.
+/// Maximum length of a name, in bytes; the limit of model APIs.
 pub const MAX_OWN_NAME: usize = 64;
 
-/// Why a name was refused.
+/// Reason why a name is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadOwnName {
-    /// Nothing in it.
+    /// The name is empty.
     #[error("the name is empty")]
     Empty,
-    /// More than [`MAX_OWN_NAME`] characters.
+    /// The name has more than [`MAX_OWN_NAME`] characters.
     #[error("the name {name:?} has {length} characters, more than the {MAX_OWN_NAME} allowed")]
     TooLong {
-        /// Its beginning.
+        /// Start of the name.
         name: String,
-        /// How many characters it has.
+        /// Length of the name, in characters.
         length: usize,
     },
-    /// Not snake_case.
+    /// The name is not in snake_case.
     #[error(
         "{0:?} is not in snake_case: lower-case letters and digits, the first a letter, in words with one _ \
          between them, such as read_file"
     )]
     NotSnakeCase(String),
-    /// There is one of this name.
+    /// The name is used twice.
     #[error("there are two tools named {0:?}")]
     Twice(String),
 }
 
-/// Whether a built-in or owner-made tool may have this name: `^[a-z][a-z0-9]*(_[a-z0-9]+)*$`, at most
+/// Checks the name of a built-in tool or a tool of the owner: `^[a-z][a-z0-9]*(_[a-z0-9]+)*$`, at most
 /// [`MAX_OWN_NAME`] characters.
 ///
 /// # Errors
-/// [`BadOwnName`] says what is wrong with it.
+/// [`BadOwnName`] describes the problem.
 pub fn check_own_name(name: &str) -> Result<(), BadOwnName> {
     if name.is_empty() {
         return Err(BadOwnName::Empty);
@@ -51,10 +51,10 @@ pub fn check_own_name(name: &str) -> Result<(), BadOwnName> {
     if fits { Ok(()) } else { Err(BadOwnName::NotSnakeCase(name.to_owned())) }
 }
 
-/// Whether each of these tools may have its name, and no two have the same.
+/// Checks the names of several tools, and that each is used once.
 ///
 /// # Errors
-/// [`BadOwnName`] of the first that can't stand.
+/// [`BadOwnName`] for the first invalid name.
 pub fn check_own_names<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<(), BadOwnName> {
     let mut seen = HashSet::new();
     for name in names {

@@ -1,10 +1,10 @@
-//! Tools that the owner defines (ids `own/…`), in TOML files: every `*.toml` of one folder, which `toolway
-//! tools add` and `remove` keep, and files that the settings list. Nothing is defined over a network: what a
-//! definition makes this computer run stands in a file on it.
+//! Tools defined by the owner (ids `own/…`) in TOML files: every `*.toml` of one folder, which `toolway tools
+//! add` and `remove` manage, and files listed in the settings. Definitions cannot be created over a network,
+//! so only a file on this computer decides what it runs.
 //!
-//! A file holds `[[tool]]` entries. `kind = "command"`, the default, is what `toolway device --tools` reads
-//! (see [`toolway_command`]); `kind = "http"` is one HTTP request. Each entry stands or falls by itself:
-//! [`Loaded`] says which did and why.
+//! A file contains `[[tool]]` entries. `kind = "command"`, the default, has the format of `toolway device
+//! --tools` (see [`toolway_command`]); `kind = "http"` is one HTTP request. An invalid entry does not affect
+//! the others: [`LoadedDefinitions`] lists the valid and the refused ones.
 
 mod command;
 mod file;
@@ -24,21 +24,21 @@ use crate::web::GuardedClient;
 
 pub use folder::{RemoveDefinitionError, WriteDefinitionError, check, remove, write_definition};
 
-/// Where definitions are read from.
+/// Folder and files with definitions.
 #[derive(Debug, Clone, Default)]
 pub struct DefinitionSources {
-    /// The folder whose `*.toml` files are read, in the order of their names; it need not exist.
+    /// Folder whose `*.toml` files are read, in order of their names. It need not exist.
     pub folder: PathBuf,
-    /// Where commands of that folder run, and where their relative `cwd`s start. Not the folder
-    /// itself: a command that writes a file must not thereby define a tool.
+    /// Folder in which the commands of these definitions run, and where their relative `cwd`s start. It is a
+    /// different folder, so that a command that writes a file cannot define a tool.
     pub working_dir: PathBuf,
-    /// Further files by their absolute paths, in this order. Their commands run in the file's own folder.
+    /// Absolute paths of further files, in order. Their commands run in the file's own folder.
     pub files: Vec<PathBuf>,
 }
 
 impl DefinitionSources {
-    /// All files of definitions that are there to be read: those of the folder, where that can be read, then the
-    /// others. Reads the folder, so it may block.
+    /// Paths of all definition files: those in the folder, if it can be read, then the others. Reads the
+    /// folder, so it may block.
     #[must_use]
     pub fn definition_files(&self) -> Vec<PathBuf> {
         let mut files = folder::definition_files(&self.folder).unwrap_or_default();
@@ -47,15 +47,15 @@ impl DefinitionSources {
     }
 }
 
-/// What tools are made with.
+/// Dependencies of tools defined by the owner.
 pub struct OwnToolDeps {
-    /// The environment from which definitions pass variables through, and whose `PATH` finds programs.
+    /// Environment from which definitions pass variables, and whose `PATH` is used to find programs.
     pub environment: HashMap<OsString, OsString>,
-    /// The names of the tools that come with Toolway, which no other may have.
+    /// Names of the built-in tools, which no other tool may have.
     pub builtins: Vec<String>,
-    /// Sends the requests of tools of kind `http`.
+    /// Client for tools of kind `http`.
     pub client: Arc<GuardedClient>,
-    /// The secrets that they name.
+    /// Secrets for tools of kind `http`.
     pub secrets: Arc<dyn SecretProvider>,
 }
 
@@ -65,21 +65,21 @@ impl fmt::Debug for OwnToolDeps {
     }
 }
 
-/// A tool and where it is defined.
+/// A tool and the position of its definition.
 #[derive(Clone)]
 pub struct OwnTool {
     /// The tool.
     pub tool: Arc<dyn Tool>,
-    /// Its kind, as the definition says it.
+    /// Kind of the definition.
     pub kind: &'static str,
-    /// The file.
+    /// File with the definition.
     pub file: PathBuf,
-    /// The line in it, from 1.
+    /// Line number in the file, from 1.
     pub line: usize,
 }
 
 impl OwnTool {
-    /// Its name.
+    /// Name of the tool.
     #[must_use]
     pub fn name(&self) -> &str {
         self.tool.spec().name().as_str()
@@ -98,17 +98,17 @@ impl fmt::Debug for OwnTool {
     }
 }
 
-/// A definition that can't stand.
+/// A refused definition.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}:{line}: {}{reason}", file.display(), tool_named(name.as_deref()))]
 pub struct RefusedDefinition {
-    /// The file.
+    /// File with the definition.
     pub file: PathBuf,
-    /// The line in it, from 1; 1 where it is the whole file.
+    /// Line number in the file, from 1; 1 if the whole file is refused.
     pub line: usize,
-    /// The tool's name, where one can be read.
+    /// Name of the tool, if it can be read.
     pub name: Option<String>,
-    /// What is wrong.
+    /// Reason for the refusal.
     pub reason: String,
 }
 
@@ -116,24 +116,24 @@ fn tool_named(name: Option<&str>) -> String {
     name.map(|name| format!("tool {name:?}: ")).unwrap_or_default()
 }
 
-/// What was read.
+/// Result of reading all definitions.
 #[derive(Debug, Clone, Default)]
 pub struct LoadedDefinitions {
-    /// The tools, in the order in which they were read.
+    /// Valid tools, in the order in which they were read.
     pub tools: Vec<OwnTool>,
-    /// What can't stand, in the same order.
+    /// Refused definitions, in the same order.
     pub refused: Vec<RefusedDefinition>,
 }
 
 impl LoadedDefinitions {
-    /// The tool of this name.
+    /// Finds a tool by name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&OwnTool> {
         self.tools.iter().find(|tool| tool.name() == name)
     }
 }
 
-/// Reads all definitions. Reads files and looks for programs, so it blocks for some milliseconds.
+/// Reads all definitions. Reads files and searches for programs, so it blocks for some milliseconds.
 #[must_use]
 pub fn load(sources: &DefinitionSources, kit: &OwnToolDeps) -> LoadedDefinitions {
     let mut loaded = LoadedDefinitions::default();

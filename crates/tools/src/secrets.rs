@@ -1,5 +1,5 @@
-//! Secrets that definitions name instead of holding them. Nothing here reads the environment or a file: the
-//! program hands in a [`SecretReader`] that does.
+//! Secrets that definitions refer to by name. This module reads neither the environment nor files: the
+//! program passes a [`SecretReader`].
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,13 +10,13 @@ use schemars::JsonSchema;
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 
-/// Where a secret is kept: `{ env = "NAME" }` or `{ file = "PATH" }`.
+/// Location of a secret: `{ env = "NAME" }` or `{ file = "PATH" }`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum SecretLocation {
-    /// In a variable of the gateway's environment.
+    /// A variable of the gateway's environment.
     Env(String),
-    /// In a file, without the white space around it.
+    /// A file; white space around its content is removed.
     File(PathBuf),
 }
 
@@ -29,57 +29,57 @@ impl fmt::Display for SecretLocation {
     }
 }
 
-/// A secret that can't be had.
+/// Reason why a secret is not available.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SecretError {
     /// No secret has this name.
     #[error("there is no secret named {0:?}")]
     Unknown(String),
-    /// It is not where it should be.
+    /// The secret cannot be read.
     #[error("no secret in {place}: {problem}")]
     Unreadable {
-        /// Where it should be.
+        /// Location of the secret.
         place: SecretLocation,
-        /// What is wrong there; never a part of the secret.
+        /// Description of the problem. Never contains a part of the secret.
         problem: String,
     },
 }
 
-/// Reads secrets from where they are kept.
+/// Reads secrets from their locations.
 pub trait SecretReader: Send + Sync + 'static {
-    /// The secret that is kept there. May block for as long as a small file takes.
+    /// Reads a secret. May block for as long as reading a small file takes.
     ///
     /// # Errors
-    /// [`SecretError::Unreadable`] where there is none.
+    /// [`SecretError::Unreadable`] if it cannot be read.
     fn read(&self, source: &SecretLocation) -> Result<SecretString, SecretError>;
 
-    /// The secret of this name in the operating system's keyring. May block for as long as that takes.
+    /// Reads a secret from the operating system's keyring. May block.
     ///
     /// # Errors
-    /// What is wrong, in words; never a part of the secret.
+    /// A description of the problem. Never contains a part of the secret.
     fn keyring(&self, name: &str) -> Result<SecretString, String> {
         let _ = name;
-        Err("no keyring is read here".to_owned())
+        Err("a keyring is not supported here".to_owned())
     }
 }
 
-/// Secrets by name.
+/// Provides secrets by name.
 pub trait SecretProvider: Send + Sync + 'static {
-    /// The secret of this name, as it is now.
+    /// Reads the current value of a secret.
     ///
     /// # Errors
-    /// [`SecretError`] where there is none.
+    /// [`SecretError`] if it is not available.
     fn get(&self, name: &str) -> Result<SecretString, SecretError>;
 }
 
-/// The secrets that the settings name.
+/// The secrets listed in the settings.
 pub struct ConfiguredSecrets {
     sources: BTreeMap<String, SecretLocation>,
     reader: Arc<dyn SecretReader>,
 }
 
 impl ConfiguredSecrets {
-    /// Secrets that are kept in these places.
+    /// Creates a provider of secrets at these locations.
     #[must_use]
     pub fn new(sources: BTreeMap<String, SecretLocation>, reader: Arc<dyn SecretReader>) -> Self {
         Self { sources, reader }

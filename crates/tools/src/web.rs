@@ -1,13 +1,13 @@
-//! The HTTP client for addresses that somebody other than the owner chose: a model, a server that redirects,
-//! a name server. It reaches public addresses only, and what the owner has opened besides (pitfall E11).
+//! HTTP client for URLs that someone other than the owner chose: a model, a redirecting server, a name
+//! server. It connects only to public addresses, and to those that the owner has allowed (pitfall E11).
 //!
-//! A host's name is resolved once; every address of the answer is judged ([`address`], [`AllowList`]), and the
-//! connection goes to exactly those addresses, whatever the name means a moment later. Redirects are followed
-//! by hand and judged in the same way. There is no proxy, no cookie jar, no pool of connections and no
-//! compression, and nothing is read beyond the bound for bodies.
+//! A host name is resolved once. Every resulting address is checked ([`address`], [`AllowList`]), and the
+//! connection uses exactly these addresses, even if the name changes a moment later. Redirects are followed
+//! manually and checked in the same way. There is no proxy, no cookie jar, no connection pool and no
+//! compression, and bodies are read only up to a limit.
 //!
-//! What it can't know: which networks a private NAT64 prefix leads to, and that one of the computer's own
-//! public addresses is its own.
+//! Limits: the client does not know the networks behind a private NAT64 prefix, or which public addresses
+//! belong to this computer.
 
 pub mod address;
 mod address_check;

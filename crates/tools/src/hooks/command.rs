@@ -1,5 +1,5 @@
-//! Hooks that are programs: the question on standard input, the decision on standard output. Each question
-//! starts the program anew, without a shell, in a process group that is killed whole when its time is over.
+//! Hooks that are programs: the request arrives on standard input, and the decision is standard output. Each
+//! request starts the program anew, without a shell, in a process group that is killed on timeout.
 
 use std::future::pending;
 
@@ -12,12 +12,12 @@ use super::request::HookRequest;
 use super::settings::HookSettings;
 use super::{HookTransport, MAX_ANSWER_BYTES};
 
-/// How much is kept of what it writes.
+/// Maximum captured output.
 const LIMITS: OutputLimits = OutputLimits { stdout: MAX_ANSWER_BYTES, stderr: 64 << 10 };
-/// How much of its complaints a fault tells, in bytes.
+/// Length of the excerpt of standard error in an error message, in bytes.
 const STDERR_EXCERPT_BYTES: usize = 500;
 
-/// A program that is asked.
+/// A program that acts as a hook.
 #[derive(Debug)]
 pub(super) struct CommandHook {
     launch: ProgramLaunch,
@@ -25,7 +25,7 @@ pub(super) struct CommandHook {
 }
 
 impl CommandHook {
-    /// Finds the program.
+    /// Finds the program and prepares its environment.
     pub(super) fn new(
         program: &str,
         settings: &HookSettings,
@@ -43,7 +43,7 @@ impl HookTransport for CommandHook {
     async fn ask(&self, question: &HookRequest<'_>) -> Result<String, HookError> {
         let mut input = question.to_json();
         input.push(b'\n');
-        // Whoever asks drops the question when its time is over, and that kills the program.
+        // On timeout the engine drops this future, which kills the program.
         let ended = self.launch.run(self.args.clone(), Some(input), LIMITS, pending()).await;
         let ended = ended.map_err(|error| HookError(error.to_string()))?;
         if let Some(how) = ended.failure_reason() {
@@ -52,7 +52,7 @@ impl HookTransport for CommandHook {
             return Err(HookError(if said.is_empty() { how } else { format!("{how}: {said}") }));
         }
         if ended.stdout.is_truncated() {
-            return Err(HookError(format!("its answer is longer than {MAX_ANSWER_BYTES} bytes")));
+            return Err(HookError(format!("its response is longer than {MAX_ANSWER_BYTES} bytes")));
         }
         Ok(ended.stdout.text())
     }

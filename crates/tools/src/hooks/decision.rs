@@ -1,4 +1,4 @@
-//! What a hook answers: one decision as a JSON object, or nothing, which lets the call go on.
+//! The decision of a hook: one JSON object, or nothing, which lets the call continue.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -7,46 +7,46 @@ use serde_json::{Map, Value};
 use toolway_core::{AfterCallDecision, BeforeCallDecision, HookError, RawArguments};
 use toolway_types::{ContentPart, RawJson, ToolOutput};
 
-/// What is wanted before a call runs. No answer at all is continue.
+/// Decision before a call. An empty response means continue.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(tag = "decision", rename_all = "lowercase", deny_unknown_fields)]
 pub(super) enum BeforeDecision {
-    /// It runs as it is.
+    /// The call continues unchanged.
     Continue {},
-    /// It runs with other arguments, if they fit the tool's schema.
+    /// The call continues with other arguments, if they match the tool's schema.
     Modify {
-        /// All arguments, not only those that are new.
+        /// The complete new arguments.
         #[allow(dead_code, reason = "read from the text itself, which keeps its numbers as they are")]
         arguments: Map<String, Value>,
     },
-    /// It does not run.
+    /// The call is cancelled.
     Cancel {
-        /// Why, for whoever called.
+        /// Reason for the caller.
         reason: String,
     },
 }
 
-/// What is wanted after a call ran. No answer at all is continue.
+/// Decision after a call. An empty response means continue.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(tag = "decision", rename_all = "lowercase", deny_unknown_fields)]
 pub(super) enum AfterDecision {
-    /// The outcome stands.
+    /// The outcome does not change.
     Continue {},
-    /// The call has succeeded with this, whatever it ended in.
+    /// The outcome becomes a success with this result.
     Replace {
         /// Text, or a structured value.
         #[allow(dead_code, reason = "read from the text itself, which keeps its numbers as they are")]
         result: Value,
-        /// Parts that are not text.
+        /// Content parts other than text.
         #[serde(default)]
         content: Vec<ContentPart>,
     },
 }
 
-/// How much of an answer that can't be read is told, in bytes.
+/// Length of the excerpt of an invalid response in an error message, in bytes.
 const EXCERPT_BYTES: usize = 200;
 
-/// Understands an answer before a call.
+/// Parses a response to a request before a call.
 pub(super) fn parse_before(text: &str) -> Result<BeforeCallDecision, HookError> {
     if text.trim().is_empty() {
         return Ok(BeforeCallDecision::Continue);
@@ -64,7 +64,7 @@ pub(super) fn parse_before(text: &str) -> Result<BeforeCallDecision, HookError> 
     })
 }
 
-/// Understands an answer after a call.
+/// Parses a response to a request after a call.
 pub(super) fn parse_after(text: &str) -> Result<AfterCallDecision, HookError> {
     if text.trim().is_empty() {
         return Ok(AfterCallDecision::Keep);
@@ -81,7 +81,7 @@ pub(super) fn parse_after(text: &str) -> Result<AfterCallDecision, HookError> {
     })
 }
 
-/// A text becomes text, anything else a structured value.
+/// Creates an output: a string becomes text, any other value becomes structured.
 fn output(result: RawJson, mut others: Vec<ContentPart>) -> ToolOutput {
     match result.to::<String>() {
         Ok(text) => {
@@ -94,7 +94,7 @@ fn output(result: RawJson, mut others: Vec<ContentPart>) -> ToolOutput {
 
 fn decision<T: DeserializeOwned>(text: &str) -> Result<T, HookError> {
     serde_json::from_str(text).map_err(|error| {
-        HookError(format!("its answer is not a decision: {error}: {}", excerpt(text.trim(), EXCERPT_BYTES)))
+        HookError(format!("its response is not a decision: {error}: {}", excerpt(text.trim(), EXCERPT_BYTES)))
     })
 }
 

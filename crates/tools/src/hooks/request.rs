@@ -1,4 +1,4 @@
-//! What a hook is asked.
+//! The request to a hook.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,21 +6,21 @@ use serde_json::Value;
 use toolway_core::HookCall;
 use toolway_types::{CallId, ContentPart, Outcome, RawJson, ResultEnvelope, ToolId};
 
-/// The version of the form of questions and answers.
+/// Version of the format of requests and decisions.
 pub(super) const VERSION: u32 = 2;
 
-/// When a hook is asked.
+/// Stage at which a hook runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum HookStage {
-    /// Before a call runs, when its arguments have been checked.
+    /// Before a call, after its arguments were validated.
     Before,
-    /// After it ran, whatever it ended in.
+    /// After a call, whatever its outcome.
     After,
 }
 
 impl HookStage {
-    /// The word in questions and settings.
+    /// Name in requests and settings.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -30,112 +30,112 @@ impl HookStage {
     }
 }
 
-/// What a hook is asked. Readers ignore fields that they do not know: some may be added.
+/// The request to a hook. Readers must ignore unknown fields, because fields may be added.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct HookRequest<'a> {
-    /// The version of this form.
+    /// Version of this format.
     #[schemars(extend("const" = VERSION))]
     version: u32,
-    /// When it is asked.
+    /// Stage of the call.
     stage: HookStage,
     /// The call.
     call: HookRequestCall<'a>,
-    /// How the call ended; after it only.
+    /// Outcome of the call; only after it.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "HookOutcome")]
     outcome: Option<ResultEnvelope<'a>>,
 }
 
-/// A call, as its hooks see it.
+/// A call as its hooks see it.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Call")]
 pub struct HookRequestCall<'a> {
-    /// The call's id, a UUID.
+    /// Id of the call, a UUID.
     #[schemars(with = "String")]
     id: CallId,
-    /// The tool, as source/tool.
+    /// Id of the tool: source/tool.
     #[schemars(with = "String")]
     tool_id: &'a ToolId,
-    /// Who calls: the id of a token, or owner.
+    /// Id of the caller's token, or owner.
     principal: &'a str,
-    /// With which role: owner, client, device or companion.
+    /// Role of the caller: owner, client, device or companion.
     role: &'static str,
-    /// Through which entry point: rest, websocket, agent, mcp or local.
+    /// Entry point of the call: rest, websocket, agent, mcp or local.
     via: &'static str,
-    /// In whose agent's name, where it is one's.
+    /// Agent that makes the call, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     agent: Option<&'a str>,
-    /// The conversation, where it belongs to one.
+    /// Conversation of the call, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     session_id: Option<&'a str>,
-    /// The arguments, as the hooks before this one left them. Secrets are not taken out.
+    /// Arguments, as changed by earlier hooks. They contain secrets unmasked.
     #[schemars(with = "serde_json::Map<String, Value>")]
     arguments: &'a RawJson,
 }
 
-/// How a call ended, as its caller reads it.
+/// Outcome of a call, as its caller sees it.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(tag = "status", rename_all = "lowercase")]
 #[schemars(rename = "Outcome")]
 pub enum HookOutcome {
-    /// The tool gave something.
+    /// The call succeeded.
     Success {
-        /// Its structured value, or else its text.
+        /// Structured value, or else the text.
         result: Value,
-        /// Parts that are not text.
+        /// Content parts other than text.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         content: Vec<ContentPart>,
     },
-    /// It did not.
+    /// The call failed.
     Error {
-        /// One of timeout, permission_denied, execution_error and validation_error.
+        /// Kind of failure: timeout, permission_denied, execution_error or validation_error.
         error_type: String,
-        /// What went wrong, in words.
+        /// Description of the failure.
         message: String,
-        /// What went wrong, as one of the codes of the protocol document.
+        /// Specific reason; one of the codes in the protocol document.
         code: String,
-        /// What to do about it.
+        /// Next step for the caller.
         #[serde(skip_serializing_if = "Option::is_none")]
         #[schemars(with = "String")]
         hint: Option<String>,
-        /// What to open so that the user can authorise.
+        /// Intent that lets the user authorize access.
         #[serde(skip_serializing_if = "Option::is_none")]
         #[schemars(with = "Value")]
         authorize_intent: Option<Value>,
-        /// Whether the request had left for the tool.
+        /// True if the request was sent to the tool.
         dispatched: bool,
-        /// Whether the same call may succeed when made again.
+        /// True if the same call may succeed on retry.
         retryable: bool,
     },
 }
 
 impl<'a> HookRequest<'a> {
-    /// The question before a call.
+    /// Creates the request before a call.
     #[must_use]
     pub fn before(call: &'a HookCall) -> Self {
         Self { version: VERSION, stage: HookStage::Before, call: HookRequestCall::of(call), outcome: None }
     }
 
-    /// The question after it.
+    /// Creates the request after a call.
     #[must_use]
     pub fn after(call: &'a HookCall, outcome: &'a Outcome) -> Self {
         let outcome = Some(ResultEnvelope(outcome));
         Self { version: VERSION, stage: HookStage::After, call: HookRequestCall::of(call), outcome }
     }
 
-    /// As JSON, on one line.
+    /// Serializes the request as one line of JSON.
     pub(super) fn to_json(&self) -> Vec<u8> {
         serde_json::to_vec(self).unwrap_or_default()
     }
 
-    /// The call's id.
+    /// Id of the call.
     pub(super) fn call_id(&self) -> CallId {
         self.call.id
     }
 
-    /// When it is asked.
+    /// Stage of the call.
     pub(super) fn stage(&self) -> HookStage {
         self.stage
     }

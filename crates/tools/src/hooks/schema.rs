@@ -1,4 +1,4 @@
-//! JSON Schemas (draft 2020-12) of what hooks are asked and answer, as they are published in `docs/schemas`.
+//! JSON Schemas (draft 2020-12) of the requests and decisions of hooks, as published in `docs/schemas`.
 
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -8,16 +8,16 @@ use toolway_types::schema::remove_rust_format;
 use super::decision::{AfterDecision, BeforeDecision};
 use super::request::{HookRequest, VERSION};
 
-/// One published file.
+/// A published schema file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SchemaDocument {
-    /// The file's name in `docs/schemas`.
+    /// Name of the file in `docs/schemas`.
     pub file_name: &'static str,
     /// The schema.
     pub schema: Value,
 }
 
-/// Every published schema of hooks.
+/// Generates all published schemas of hooks.
 #[must_use]
 pub fn schemas() -> Vec<SchemaDocument> {
     let written = || SchemaSettings::draft2020_12().for_serialize();
@@ -25,15 +25,15 @@ pub fn schemas() -> Vec<SchemaDocument> {
     vec![
         SchemaDocument {
             file_name: "hook-question.json",
-            schema: document::<HookRequest<'_>>(written(), "hook-question", "What a hook is asked"),
+            schema: document::<HookRequest<'_>>(written(), "hook-question", "Request to a hook"),
         },
         SchemaDocument {
             file_name: "hook-before.json",
-            schema: document::<BeforeDecision>(read(), "hook-before", "What a hook decides before a call"),
+            schema: document::<BeforeDecision>(read(), "hook-before", "Decision of a hook before a call"),
         },
         SchemaDocument {
             file_name: "hook-after.json",
-            schema: document::<AfterDecision>(read(), "hook-after", "What a hook decides after a call"),
+            schema: document::<AfterDecision>(read(), "hook-after", "Decision of a hook after a call"),
         },
     ]
 }
@@ -48,7 +48,7 @@ fn document<T: JsonSchema>(settings: SchemaSettings, name: &str, title: &str) ->
     schema
 }
 
-/// Removes what means something only in Rust.
+/// Removes keywords that only matter in Rust.
 fn tidy(schema: &mut Value) {
     match schema {
         Value::Object(fields) => {

@@ -1,4 +1,4 @@
-//! Hooks as the settings say them.
+//! Settings of hooks, and their validation.
 
 use std::collections::{BTreeMap, HashSet};
 use std::net::IpAddr;
@@ -12,74 +12,73 @@ use toolway_core::{GlobError, GlobPatterns};
 use super::request::HookStage;
 use crate::secrets::SecretLocation;
 
-/// Longest time for one question, in milliseconds.
+/// Maximum timeout, in milliseconds.
 const MAX_TIMEOUT_MS: u64 = 30_000;
-/// Longest name, in bytes.
+/// Maximum length of a name, in bytes.
 const MAX_NAME: usize = 64;
 
-/// A hook: something that is asked before and after calls.
+/// A hook: a program or webhook that is called before and after tool calls.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HookSettings {
-    /// Its name: a-z, 0-9, - and _, the first a letter.
+    /// Name of the hook: a-z, 0-9, - and _, starting with a letter.
     pub name: String,
-    /// What is asked.
+    /// Kind of hook: command or webhook.
     pub kind: HookKind,
-    /// (command) The program: an absolute path, or a name that is looked up on PATH once.
+    /// (command) Program to run: an absolute path, or a name that is searched on PATH once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<String>,
-    /// (command) What it is started with, as it stands: there is no shell.
+    /// (command) Arguments of the program, passed unchanged. There is no shell.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub args: Vec<String>,
-    /// (command) Variables that are passed through; the environment is empty but for these and set_env.
+    /// (command) Names of environment variables to pass. The environment contains only these and set_env.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pass_env: Vec<String>,
-    /// (command) Variables that are set as written.
+    /// (command) Variables with fixed values.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub set_env: BTreeMap<String, String>,
-    /// (command) Its working directory: the data folder where not set.
+    /// (command) Working directory. Default: the data folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
-    /// (webhook) The address: https, or http on this computer.
+    /// (webhook) URL to send requests to: https, or http on this computer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
-    /// (webhook) The environment variable that holds the secret, whsec_ and base64, that questions are signed
-    /// with.
+    /// (webhook) Environment variable that contains the secret, whsec_ and base64, that signs requests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub secret_env: Option<String>,
-    /// (webhook) The file that holds it, instead.
+    /// (webhook) File that contains the secret, instead of secret_env.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub secret_file: Option<PathBuf>,
-    /// The tools whose calls it sees, as patterns over source/tool; all of them where none is named.
+    /// Tools whose calls the hook sees, as patterns for source/tool. Default: all tools.
     #[serde(default)]
     pub tools: Vec<String>,
-    /// When it is asked.
+    /// Stages at which the hook runs.
     #[serde(default = "both")]
     pub stages: Vec<HookStage>,
-    /// How long one question may take, in milliseconds; 30000 at most.
+    /// Time limit of one request, in milliseconds; at most 30000.
     #[serde(default = "two_seconds")]
     pub timeout_ms: u64,
-    /// What becomes of a call where it fails.
+    /// Effect of a failing hook on the call.
     pub on_failure: HookFailureMode,
 }
 
-/// What is asked.
+/// Kind of hook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum HookKind {
     /// A program.
     Command,
-    /// An address.
+    /// A URL.
     Webhook,
 }
 
-/// What becomes of a call whose hook failed.
+/// Effect of a failing hook on the call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum HookFailureMode {
-    /// It goes on as if there were no such hook.
+    /// The call continues as if the hook did not exist.
     Open,
-    /// It ends.
+    /// The call is cancelled.
     Closed,
 }
 
@@ -91,13 +90,13 @@ fn two_seconds() -> u64 {
     2000
 }
 
-/// What is wrong with the settings of a hook.
+/// A problem in the settings of a hook.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{key}: {problem}")]
 pub struct HookProblem {
-    /// The setting, as `hooks[0].url`.
+    /// Name of the setting, such as `hooks[0].url`.
     pub key: String,
-    /// What is wrong with it.
+    /// Description of the problem.
     pub problem: String,
 }
 
@@ -107,16 +106,16 @@ impl HookProblem {
     }
 }
 
-/// Whom a hook asks, once that is known to be sound.
+/// Validated target of a hook.
 pub(super) enum HookTarget<'a> {
     Command(&'a str),
     Webhook { url: Url, secret: SecretLocation },
 }
 
-/// A setting and what is wrong with it.
+/// Name of a setting, and its problem.
 type HookSettingProblem = (&'static str, String);
 
-/// Checks what can be checked without looking at programs and secrets.
+/// Validates the settings, without access to programs and secrets.
 #[must_use]
 pub fn validate(hooks: &[HookSettings]) -> Vec<HookProblem> {
     let mut problems = Vec::new();
@@ -124,17 +123,17 @@ pub fn validate(hooks: &[HookSettings]) -> Vec<HookProblem> {
     for (at, hook) in hooks.iter().enumerate() {
         let mut wrong = Vec::new();
         if !is_name(&hook.name) {
-            let rule = "must be a name of a-z, 0-9, - and _, the first a letter, 64 of them at most";
+            let rule = "must be at most 64 characters of a-z, 0-9, - and _, starting with a letter";
             wrong.push(("name", rule.to_owned()));
         } else if !names.insert(hook.name.as_str()) {
-            wrong.push(("name", format!("there is another hook named {}", hook.name)));
+            wrong.push(("name", format!("another hook has the name {}", hook.name)));
         }
         wrong.extend(hook.target().err().into_iter().flatten());
         if let Err(bad) = hook.globs() {
             wrong.push(("tools", bad.to_string()));
         }
         if hook.stages.is_empty() {
-            wrong.push(("stages", "must name before, after or both".to_owned()));
+            wrong.push(("stages", "must contain before, after or both".to_owned()));
         }
         if !(1..=MAX_TIMEOUT_MS).contains(&hook.timeout_ms) {
             wrong.push(("timeout_ms", format!("must be between 1 and {MAX_TIMEOUT_MS}")));
@@ -145,17 +144,17 @@ pub fn validate(hooks: &[HookSettings]) -> Vec<HookProblem> {
 }
 
 impl HookSettings {
-    /// Whom it asks.
+    /// Validates the settings of the hook's kind and returns its target.
     ///
     /// # Errors
-    /// Each setting that is missing, too many, or wrong.
+    /// Every setting that is missing, superfluous or invalid.
     pub(super) fn target(&self) -> Result<HookTarget<'_>, Vec<HookSettingProblem>> {
         let mut wrong: Vec<HookSettingProblem> = Vec::new();
         let (foreign, kind) = match self.kind {
             HookKind::Command => (self.webhook_keys(), "command"),
             HookKind::Webhook => (self.command_keys(), "webhook"),
         };
-        wrong.extend(foreign.into_iter().map(|key| (key, format!("has no meaning for a {kind} hook"))));
+        wrong.extend(foreign.into_iter().map(|key| (key, format!("is not allowed for a {kind} hook"))));
         let target = match self.kind {
             HookKind::Command => self.command(&mut wrong).map(HookTarget::Command),
             HookKind::Webhook => {
@@ -169,12 +168,12 @@ impl HookSettings {
         }
     }
 
-    /// The tools whose calls it sees.
+    /// Patterns of the tools whose calls the hook sees.
     pub(super) fn globs(&self) -> Result<GlobPatterns, GlobError> {
         if self.tools.is_empty() { GlobPatterns::new(["*"]) } else { GlobPatterns::new(&self.tools) }
     }
 
-    /// The setting that says where the secret is.
+    /// Name of the setting that contains the secret's location.
     pub(super) fn secret_key(&self) -> &'static str {
         if self.secret_env.is_some() { "secret_env" } else { "secret_file" }
     }
@@ -182,14 +181,14 @@ impl HookSettings {
     fn command(&self, wrong: &mut Vec<HookSettingProblem>) -> Option<&str> {
         let program = self.program.as_deref().filter(|program| !program.is_empty());
         if program.is_none() {
-            wrong.push(("program", "a command hook needs a program".to_owned()));
+            wrong.push(("program", "is required for a command hook".to_owned()));
         }
         program
     }
 
     fn address(&self, wrong: &mut Vec<HookSettingProblem>) -> Option<Url> {
         let Some(text) = &self.url else {
-            wrong.push(("url", "a webhook needs an address".to_owned()));
+            wrong.push(("url", "is required for a webhook hook".to_owned()));
             return None;
         };
         match address(text) {
@@ -206,11 +205,11 @@ impl HookSettings {
             (Some(name), None) => Some(SecretLocation::Env(name.clone())),
             (None, Some(path)) => Some(SecretLocation::File(path.clone())),
             (None, None) => {
-                wrong.push(("secret_env", "a webhook needs a secret: secret_env or secret_file".to_owned()));
+                wrong.push(("secret_env", "a webhook hook requires secret_env or secret_file".to_owned()));
                 None
             }
             (Some(_), Some(_)) => {
-                wrong.push(("secret_file", "the secret is said to be in two places".to_owned()));
+                wrong.push(("secret_file", "secret_env and secret_file cannot both be set".to_owned()));
                 None
             }
         }
@@ -245,21 +244,21 @@ fn is_name(name: &str) -> bool {
             .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-' || byte == b'_')
 }
 
-/// What goes to a webhook has the secrets of calls in it, so it is encrypted unless it stays here. The text
-/// itself is not told: it may hold a secret too.
+/// Validates a URL. Requests contain the secrets of calls, so they must be encrypted unless they stay on this
+/// computer. Error messages omit the URL, because it may contain a secret.
 fn address(text: &str) -> Result<Url, &'static str> {
-    let url = Url::parse(text).map_err(|_| "is not an address")?;
+    let url = Url::parse(text).map_err(|_| "is not a URL")?;
     let host = url.host_str().unwrap_or_default();
     let literal = host.trim_start_matches('[').trim_end_matches(']');
     let here = host == "localhost" || literal.parse().is_ok_and(|address: IpAddr| address.is_loopback());
     match url.scheme() {
         _ if !url.username().is_empty() || url.password().is_some() => {
-            Err("must not have a user name or password in it: questions are signed instead")
+            Err("must not contain a user name or password; requests are signed instead")
         }
         "https" => Ok(url),
         "http" if here => Ok(url),
-        "http" => Err("must be https, since what is sent has the calls' secrets in it"),
-        _ => Err("must be an https address"),
+        "http" => Err("must be https, because requests contain the secrets of calls"),
+        _ => Err("must be an https URL"),
     }
 }
 

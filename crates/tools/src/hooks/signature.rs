@@ -7,32 +7,32 @@ use hmac::{Hmac, Mac};
 use secrecy::{ExposeSecret, SecretSlice, SecretString};
 use sha2::Sha256;
 
-/// How many bytes a key has, as the scheme asks for.
+/// Allowed length of a key in bytes, as the scheme requires.
 const KEY_BYTES: std::ops::RangeInclusive<usize> = 24..=64;
 
-/// A text that is no key. It is not told.
+/// An invalid key. The messages omit its text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum BadSigningKey {
-    /// It does not start as keys do.
+    /// The prefix is missing.
     #[error("the secret does not start with whsec_")]
     Prefix,
-    /// The rest is not base64.
+    /// The text after the prefix is not base64.
     #[error("what follows whsec_ in the secret is not base64")]
     Base64,
-    /// Too short to be safe, or too long to be a key.
+    /// The key is too short to be safe, or too long.
     #[error("the secret holds {0} bytes; it must be 24 to 64: whsec_ and the base64 of as many random bytes")]
     Length(usize),
 }
 
-/// What webhooks are signed with.
+/// Key that signs webhooks.
 #[derive(Debug)]
 pub struct SigningKey(SecretSlice<u8>);
 
 impl SigningKey {
-    /// Reads `whsec_<base64>`.
+    /// Parses `whsec_<base64>`.
     ///
     /// # Errors
-    /// [`BadSigningKey`].
+    /// [`BadSigningKey`] describes the invalid part.
     pub fn parse(text: &SecretString) -> Result<Self, BadSigningKey> {
         let encoded = text.expose_secret().trim().strip_prefix("whsec_").ok_or(BadSigningKey::Prefix)?;
         let bytes = STANDARD.decode(encoded).map_err(|_| BadSigningKey::Base64)?;
@@ -42,11 +42,11 @@ impl SigningKey {
         Ok(Self(bytes.into()))
     }
 
-    /// The value of the header `webhook-signature`.
+    /// Value of the header `webhook-signature`.
     #[must_use]
     pub fn sign(&self, id: &str, timestamp: i64, body: &[u8]) -> String {
         let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(self.0.expose_secret()) else {
-            // HMAC takes keys of any length.
+            // Unreachable, because HMAC accepts keys of any length.
             return String::new();
         };
         for part in [id.as_bytes(), b".", timestamp.to_string().as_bytes(), b".", body] {

@@ -1,4 +1,4 @@
-//! What the tests of hooks share: a call to be asked about, a folder of scripts, a clock that stands still.
+//! Shared parts of the hook tests: a call, a folder of scripts, a fixed clock.
 
 use std::collections::HashMap;
 use std::fs;
@@ -14,12 +14,12 @@ use toolway_types::{CallId, Clock, PrincipalId, RawJson, Role};
 use super::{HookDeps, HookProblem, HookSettings, WebhookClient, build};
 use crate::secrets::{SecretError, SecretLocation, SecretReader};
 
-/// The secret that the scheme's own libraries are tested with.
+/// The test secret of the scheme's own libraries.
 pub(super) const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
-/// The call's id.
+/// Id of the call.
 pub(super) const CALL: &str = "01920000-0000-7000-8000-0000000000ab";
 
-/// 2025-01-02T03:04:05.678Z.
+/// A clock fixed at 2025-01-02T03:04:05.678Z.
 #[derive(Debug)]
 struct FrozenClock;
 
@@ -41,7 +41,7 @@ impl SecretReader for FixedSecretReader {
     }
 }
 
-/// A call of a model's on a phone.
+/// A model's call of a phone's tool.
 pub(super) fn call() -> HookCall {
     let arguments = RawJson::parse(r#"{"quality":1.0,"flash":true}"#).unwrap();
     HookCall {
@@ -61,7 +61,7 @@ pub(super) fn another_call() -> HookCall {
     HookCall { id: CallId::new(), ..call() }
 }
 
-/// A folder with the settings in it.
+/// A folder for scripts, and the dependencies of hooks.
 pub(super) struct HookHarness {
     folder: TempDir,
 }
@@ -75,7 +75,7 @@ impl HookHarness {
         self.folder.path().join(name)
     }
 
-    /// What is made of this, for an environment with a `PATH` and a variable of the owner's.
+    /// Builds hooks with an environment that has a `PATH` and one variable of the owner.
     pub(super) fn build(&self, hooks: &[HookSettings]) -> Result<Vec<HookEntry>, Vec<HookProblem>> {
         let environment = [("PATH", "/usr/bin:/bin"), ("MINE", "1")];
         let environment: HashMap<_, _> = environment.map(|(name, value)| (name.into(), value.into())).into();
@@ -96,13 +96,13 @@ impl HookHarness {
         build(hooks, &kit)
     }
 
-    /// The one hook that these settings are.
+    /// Builds the hook of these settings.
     #[track_caller]
     pub(super) fn hook(&self, toml: &str) -> HookEntry {
         self.build(&[toml::from_str(toml).unwrap()]).unwrap().remove(0)
     }
 
-    /// A hook that is a script.
+    /// Builds a hook that runs a script.
     #[track_caller]
     pub(super) fn script(&self, script: &str) -> HookEntry {
         let path = self.at("hook.sh");
@@ -114,7 +114,7 @@ impl HookHarness {
         ))
     }
 
-    /// A hook that is an address.
+    /// Builds a hook that sends webhooks.
     #[track_caller]
     pub(super) fn webhook(&self, url: &str) -> HookEntry {
         self.hook(&format!(

@@ -1,5 +1,5 @@
-//! Hooks that are addresses: the question is the body of a POST, signed; the decision is the body of the
-//! answer. The address is the owner's choice, so it may be a private one; redirects are not followed.
+//! Hooks that are webhooks: the request is the signed body of a POST, and the decision is the body of the
+//! response. The owner chose the URL, so it may be private; redirects are not followed.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -20,18 +20,18 @@ use super::{HookTransport, MAX_ANSWER_BYTES};
 pub struct WebhookClient(Client);
 
 impl WebhookClient {
-    /// A client that trusts whom the builder trusts. It follows no redirects, and takes no proxy from the
-    /// environment.
+    /// Creates a client with the builder's trusted certificates. It follows no redirects and uses no proxy
+    /// from the environment.
     ///
     /// # Errors
-    /// Where the builder can't make one.
+    /// Fails if the builder fails.
     pub fn new(builder: ClientBuilder) -> Result<Self, reqwest::Error> {
         let agent = concat!("toolway/", env!("CARGO_PKG_VERSION"));
         builder.redirect(Policy::none()).referer(false).no_proxy().user_agent(agent).build().map(Self)
     }
 }
 
-/// An address that is asked.
+/// A URL that acts as a hook.
 #[derive(Debug)]
 pub(super) struct WebhookHook {
     name: Arc<str>,
@@ -57,7 +57,7 @@ impl WebhookHook {
 impl HookTransport for WebhookHook {
     async fn ask(&self, question: &HookRequest<'_>) -> Result<String, HookError> {
         let body = question.to_json();
-        // One question has one id, whoever may send it again.
+        // A request keeps its id when it is sent again.
         let id = format!("msg_{}_{}_{}", question.call_id(), question.stage().as_str(), self.name);
         let timestamp = self.clock.now_ms().div_euclid(1000);
         let signature = self.key.sign(&id, timestamp, &body);
@@ -85,28 +85,28 @@ impl HookTransport for WebhookHook {
     }
 }
 
-/// The body, as far as it is no longer than an answer may be.
+/// Reads the body, up to the maximum length.
 async fn read(mut response: Response) -> Result<String, HookError> {
     let mut body = Vec::new();
     while let Some(piece) = response.chunk().await.map_err(|error| not_sent(&error))? {
         if body.len() + piece.len() > MAX_ANSWER_BYTES {
-            return Err(HookError(format!("its answer is longer than {MAX_ANSWER_BYTES} bytes")));
+            return Err(HookError(format!("its response is longer than {MAX_ANSWER_BYTES} bytes")));
         }
         body.extend_from_slice(&piece);
     }
-    String::from_utf8(body).map_err(|_| HookError("its answer is not UTF-8".to_owned()))
+    String::from_utf8(body).map_err(|_| HookError("its response is not UTF-8".to_owned()))
 }
 
-/// What went wrong on the way. The address is left out: it may have a secret in it.
+/// Describes a failed request. The URL is omitted, because it may contain a secret.
 fn not_sent(error: &reqwest::Error) -> HookError {
     let what = if error.is_connect() {
-        "it can't be reached"
+        "cannot connect"
     } else if error.is_timeout() {
-        "it took too long"
+        "it timed out"
     } else if error.is_body() || error.is_decode() {
-        "its answer broke off"
+        "its response is incomplete"
     } else {
-        "it can't be asked"
+        "the request cannot be sent"
     };
     let mut cause: Option<&(dyn Error + 'static)> = error.source();
     let mut reasons = String::new();

@@ -35,7 +35,7 @@ fn anything_else_is_refused() {
 }
 
 #[test]
-fn a_name_stands_once() {
+fn a_name_is_used_once() {
     assert_eq!(check_own_names(["a", "b"]), Ok(()));
     assert_eq!(check_own_names(["a", "b", "a"]), Err(BadOwnName::Twice("a".to_owned())));
     assert_eq!(check_own_names(["a", "B"]), Err(BadOwnName::NotSnakeCase("B".to_owned())));

@@ -1,4 +1,4 @@
-//! Tools that are commands: the same definitions as those of `toolway device --tools`.
+//! Tools that run commands, with the same definitions as `toolway device --tools`.
 
 use std::sync::Arc;
 
@@ -12,10 +12,10 @@ struct CommandTool {
     command: ToolCommand,
 }
 
-/// Makes the tool. Looks for the program, so it may block for some milliseconds.
+/// Creates the tool. Searches for the program, so it may block for some milliseconds.
 ///
 /// # Errors
-/// What does not fit, in words.
+/// A description of the problem.
 pub(super) fn tool(
     described: ToolMetadata,
     definition: CommandDefinition,
@@ -33,8 +33,8 @@ impl Tool for CommandTool {
         &self.spec
     }
 
-    /// The call's deadline is the engine's: it cancels, then drops this future, and either kills the command's
-    /// process group.
+    /// Runs the command. The engine enforces the deadline: it cancels, then drops this future, and either
+    /// kills the command's process group.
     async fn execute(&self, arguments: Arguments, cx: &CallContext) -> Result<ToolOutput, ToolError> {
         let result = self.command.run(&arguments.into_object(), cx.cancelled()).await?;
         Ok(ToolOutput::structured(RawJson::from(&result)))

@@ -1,4 +1,4 @@
-//! One file of definitions: what of it can stand, and what can't.
+//! Reads one definition file, and separates valid from invalid definitions.
 
 use std::fs;
 use std::io::Read;
@@ -12,12 +12,12 @@ use super::http::HttpDefinition;
 use super::{LoadedDefinitions, OwnTool, OwnToolDeps, RefusedDefinition, command};
 use crate::naming::check_own_name;
 
-/// No file of definitions is longer than this, in bytes.
+/// Maximum size of a definition file, in bytes.
 const MAX_FILE: u64 = 1 << 20;
-/// The kinds of tools there are.
+/// Kinds of tools.
 const KINDS: &[&str] = &["command", "http"];
 
-/// Adds what a file holds to what was read before. Commands run in `working_dir`.
+/// Reads the definitions of a file and adds them to the loaded ones. Commands run in `working_dir`.
 pub(super) fn read_into(loaded: &mut LoadedDefinitions, path: &Path, working_dir: &Path, kit: &OwnToolDeps) {
     match text(path) {
         Ok(text) => parse_into(loaded, &text, path, working_dir, kit),
@@ -27,10 +27,10 @@ pub(super) fn read_into(loaded: &mut LoadedDefinitions, path: &Path, working_dir
     }
 }
 
-/// The text of a file of definitions.
+/// Reads the text of a definition file.
 ///
 /// # Errors
-/// In words.
+/// A description of the problem.
 pub(super) fn text(path: &Path) -> Result<String, String> {
     let unreadable = |error: std::io::Error| format!("the file can't be read: {error}");
     let file = fs::File::open(path).map_err(unreadable)?;
@@ -42,7 +42,7 @@ pub(super) fn text(path: &Path) -> Result<String, String> {
     Ok(text)
 }
 
-/// The same for text that is, or will be, in that file.
+/// Parses definitions from text that is, or will be, in a file, and adds them to the loaded ones.
 pub(super) fn parse_into(
     loaded: &mut LoadedDefinitions,
     text: &str,
@@ -101,7 +101,7 @@ fn tool(
     Ok((kind, tool.map_err(wrong)?))
 }
 
-/// Whether a name is nobody's yet.
+/// Checks that no other tool has the name.
 fn check_name_unused(name: &str, loaded: &LoadedDefinitions, kit: &OwnToolDeps) -> Result<(), String> {
     if kit.builtins.iter().any(|builtin| builtin == name) {
         return Err(format!("builtin/{name}, which comes with Toolway, has this name"));

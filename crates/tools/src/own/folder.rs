@@ -1,4 +1,5 @@
-//! The folder in which each definition has a file of its own: written whole, for its owner alone, and removed.
+//! Writes and removes definitions in the folder. Each definition gets its own private file, which is written
+//! atomically.
 
 use std::fs;
 use std::io::{self, Write};
@@ -9,59 +10,59 @@ use toolway_command::DefinitionFile;
 
 use super::{DefinitionSources, LoadedDefinitions, OwnTool, OwnToolDeps, RefusedDefinition, file, load};
 
-/// Why a definition was not written.
+/// Reason why a definition was not written.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteDefinitionError {
-    /// It is not one tool.
+    /// The text does not contain exactly one tool.
     #[error("the text defines {0} tools; what is added is one [[tool]]")]
     NotSingleTool(usize),
-    /// It can't stand: the line is the text's own.
+    /// The definition is invalid. The line number refers to the text.
     #[error("line {}: {}", .0.line, .0.reason)]
     Refused(RefusedDefinition),
-    /// Its file is there already.
+    /// The file exists.
     #[error("{} is there already", .0.display())]
     Exists(PathBuf),
-    /// It can't be written.
+    /// The file cannot be written.
     #[error("{} can't be written: {error}", path.display())]
     Io {
-        /// Where.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// Error of the operating system.
         #[source]
         error: io::Error,
     },
 }
 
-/// Why a definition was not removed.
+/// Reason why a definition was not removed.
 #[derive(Debug, thiserror::Error)]
 pub enum RemoveDefinitionError {
-    /// There is no such definition.
+    /// The definition does not exist.
     #[error("there is no tool own/{0}")]
     Unknown(String),
-    /// It stands in a file that is somebody else's to change.
+    /// The definition is in a file that must be edited by hand.
     #[error("own/{name} is defined in {} line {line}, {why}", file.display())]
     InOtherFile {
-        /// The tool.
+        /// Name of the tool.
         name: String,
-        /// The file.
+        /// File with the definition.
         file: PathBuf,
-        /// The line in it.
+        /// Line number in the file.
         line: usize,
-        /// Why it stays.
+        /// Reason why it was not removed.
         why: &'static str,
     },
-    /// Its file can't be removed.
+    /// The file cannot be removed.
     #[error("{} can't be removed: {error}", path.display())]
     Io {
-        /// Where.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// Error of the operating system.
         #[source]
         error: io::Error,
     },
 }
 
-/// The files of definitions in a folder, sorted; none where there is no folder.
+/// Lists the definition files of a folder, sorted; empty if the folder does not exist.
 pub(super) fn definition_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let found = match fs::read_dir(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -79,8 +80,8 @@ pub(super) fn definition_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Reads text as if it stood in the folder, in this file, beside all that is defined already: what of it could
-/// stand, and what could not.
+/// Checks text as if it were in this file of the folder, together with all existing definitions. Returns the
+/// valid and the refused definitions of the text.
 #[must_use]
 pub fn check(text: &str, path: &Path, sources: &DefinitionSources, kit: &OwnToolDeps) -> LoadedDefinitions {
     let mut loaded = load(sources, kit);
@@ -91,11 +92,11 @@ pub fn check(text: &str, path: &Path, sources: &DefinitionSources, kit: &OwnTool
     loaded
 }
 
-/// Adds a definition to the folder, as `NAME.toml` for its owner alone. It is checked whole first, beside all
-/// that is defined already; whoever reads the folder meanwhile sees the whole file or none.
+/// Adds a definition to the folder as a private file `NAME.toml`. It is first validated together with all
+/// existing definitions. A concurrent reader of the folder sees the complete file or none.
 ///
 /// # Errors
-/// [`NotWritten`]; then nothing has changed.
+/// [`WriteDefinitionError`]. Then nothing has changed.
 pub fn write_definition(
     text: &str,
     sources: &DefinitionSources,
@@ -106,7 +107,7 @@ pub fn write_definition(
     {
         return Err(WriteDefinitionError::NotSingleTool(file.entries.len()));
     }
-    // Its name is known only once it was read.
+    // The name is only known after parsing.
     let mut loaded = check(text, &sources.folder.join("the new definition"), sources, kit);
     if let Some(refused) = loaded.refused.into_iter().next() {
         return Err(WriteDefinitionError::Refused(refused));
@@ -120,14 +121,15 @@ pub fn write_definition(
     Ok(OwnTool { file: path, ..tool })
 }
 
-/// Writes a file (0600) that must not be there yet, whole or not at all.
+/// Writes a new private file (0600) atomically. Fails if it exists.
 fn write_new(path: &Path, text: &str) -> io::Result<()> {
     let folder = path.parent().unwrap_or(path);
     let mut builder = fs::DirBuilder::new();
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder.recursive(true).create(folder)?;
-    // Its name has no ending, so nobody takes it for a definition; it is 0600 from the start.
+    // The temporary name has no extension, so no reader takes it for a definition. The file is 0600 from the
+    // start.
     let mut file = NamedTempFile::with_prefix_in(".new-", folder)?;
     file.write_all(text.as_bytes())?;
     file.as_file().sync_all()?;
@@ -135,11 +137,11 @@ fn write_new(path: &Path, text: &str) -> io::Result<()> {
     sync(folder)
 }
 
-/// Removes the definition of a tool, whether it can stand or not, where the folder holds it in a file of its
-/// own. Gives the file that is no more.
+/// Removes the definition of a tool, valid or not, if it is in a file of its own in the folder. Returns the
+/// removed path.
 ///
 /// # Errors
-/// [`NotRemoved`]; then nothing has changed.
+/// [`RemoveDefinitionError`]. Then nothing has changed.
 pub fn remove(name: &str, sources: &DefinitionSources) -> Result<PathBuf, RemoveDefinitionError> {
     let elsewhere = |file: &Path, line: usize, why: &'static str| RemoveDefinitionError::InOtherFile {
         name: name.to_owned(),
@@ -159,19 +161,19 @@ pub fn remove(name: &str, sources: &DefinitionSources) -> Result<PathBuf, Remove
                 return Ok(path);
             }
             Some((line, _)) => {
-                return Err(elsewhere(&path, line, "beside others: take it out of the file yourself"));
+                return Err(elsewhere(&path, line, "together with other tools; edit the file to remove it"));
             }
         }
     }
     for path in &sources.files {
         if let Some((line, _)) = find(path, name) {
-            return Err(elsewhere(path, line, "which the settings list: take it out of the file yourself"));
+            return Err(elsewhere(path, line, "a file listed in the settings; edit the file to remove it"));
         }
     }
     Err(RemoveDefinitionError::Unknown(name.to_owned()))
 }
 
-/// The line at which a file defines a tool of this name, and how many tools it defines in all.
+/// Finds the line that defines a tool in a file, and the number of tools in the file.
 fn find(path: &Path, name: &str) -> Option<(usize, usize)> {
     let text = file::text(path).ok()?;
     let entries = DefinitionFile::parse(&text).ok()?.entries;
@@ -179,7 +181,7 @@ fn find(path: &Path, name: &str) -> Option<(usize, usize)> {
     Some((line, entries.len()))
 }
 
-/// Makes sure that what changed in a folder stays changed.
+/// Syncs a folder, so that a change in it survives a crash.
 fn sync(folder: &Path) -> io::Result<()> {
     #[cfg(unix)]
     fs::File::open(folder)?.sync_all()?;

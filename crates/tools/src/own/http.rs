@@ -1,16 +1,16 @@
-//! Tools that are one HTTP request, `kind = "http"`:
+//! Tools that send one HTTP request, `kind = "http"`:
 //!
 //! ```toml
 //! [[tool]]
 //! kind = "http"
 //! name = "find_tickets"
 //! description = "Finds tickets by words"
-//! method = "POST"                                      # GET where not said
+//! method = "POST"                                      # default: GET
 //! url = "https://tickets.example.org/api/{project}/search?limit={limit}"
 //! headers = { Authorization = "Bearer {secret:tickets}", Accept = "application/json" }
 //! body = { words = "{words}", note = "asked for {words}" }
-//! result_pointer = "/hits"                             # JSON pointer into the answer
-//! timeout_s = 20                                       # 30 where not said
+//! result_pointer = "/hits"                             # JSON pointer into the response
+//! timeout_s = 20                                       # default: 30
 //!
 //! [tool.parameters]
 //! type = "object"
@@ -20,22 +20,22 @@
 //! properties.limit = { type = "integer" }
 //! ```
 //!
-//! - `{name}` stands for the value of that parameter: text as it is, anything else as JSON; `{{` and `}}` stand
-//!   for braces. Every hole has a parameter and every parameter a hole.
-//! - In the URL values are percent-encoded. Scheme and host have no holes. A value in the path must be given,
-//!   and is never empty, `.` or `..`; a part of the query whose value is missing is left out.
-//! - A header whose value is missing is left out. `{secret:NAME}` stands for a secret of that name; such a
-//!   header goes to the URL's own host and no other, and what the server echoes of it is masked.
-//! - A `body` that is a table or a list is sent as JSON: a text that is one hole becomes the value itself,
-//!   and what has a value missing is left out. Text is sent as it is; with a `Content-Type` of
-//!   `application/x-www-form-urlencoded` values are percent-encoded.
-//! - `result_pointer` is the part of the answer's JSON that the call gives; `""` is the whole. Without it the call
-//!   gives `{status, headers, body}`. A status of 400 and above is an error.
-//! - The host may be a private one only where `tools.http_request.allow` opens it, or the definition says
+//! - `{name}` is replaced by the value of that parameter: text unchanged, other values as JSON. Write `{{`
+//!   and `}}` for literal braces. Every placeholder must have a parameter and every parameter a placeholder.
+//! - In the URL, values are percent-encoded. Scheme and host cannot contain placeholders. A value in the path
+//!   is required, and must not be empty, `.` or `..`. A query parameter whose value is missing is omitted.
+//! - A header whose value is missing is omitted. `{secret:NAME}` is replaced by a secret. Such a header is
+//!   only sent to the URL's own host, and the secret is masked if the server echoes it.
+//! - A `body` that is a table or a list is sent as JSON: a string that consists of one placeholder becomes
+//!   the value itself, and a member or element whose value is missing is omitted. Text is sent unchanged;
+//!   with the `Content-Type` `application/x-www-form-urlencoded`, values are percent-encoded.
+//! - `result_pointer` selects a part of the JSON response as the result; `""` selects all of it. Without it,
+//!   the result is `{status, headers, body}`. A status of 400 or above is an error.
+//! - The host may be private only if `tools.http_request.allow` lists it, or the definition sets
 //!   `allow_private_network = true`.
 //!
-//! Such a tool needs the permission `INTERNET`, and with `allow_private_network` `network.private`. One that only reads (GET,
-//! HEAD) says so in its annotations.
+//! Such a tool requires the permission `INTERNET`, and with `allow_private_network` also `network.private`.
+//! Tools with the methods GET and HEAD are annotated as read-only.
 
 mod body_template;
 mod secret_masking;
@@ -63,10 +63,11 @@ use secret_masking::{json_part, mask_response};
 use text_template::{SecretMap, TextTemplate};
 use url_template::UrlTemplate;
 
-/// How long a request may take where the definition does not say.
+/// Default timeout of a request.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// What runs, where it is an HTTP request. Not `Debug`: a header may hold a secret.
+/// Fields of a definition that are specific to HTTP requests. Not `Debug`, because a header may contain a
+/// secret.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct HttpDefinition {
@@ -82,10 +83,10 @@ pub(super) struct HttpDefinition {
 }
 
 impl HttpDefinition {
-    /// Makes the tool from this and what else its definition says.
+    /// Creates the tool from this and the common fields of its definition.
     ///
     /// # Errors
-    /// What does not fit, in words.
+    /// A description of the problem.
     pub(super) fn into_tool(
         self,
         mut spec: SpecDocument,
@@ -98,14 +99,14 @@ impl HttpDefinition {
         let is_form = headers.iter().any(|(name, value)| is_form(name, value));
         let body = self.body.map(|body| BodyTemplate::parse(body, is_form)).transpose()?;
         if body.is_some() && matches!(method, Method::GET | Method::HEAD) {
-            return Err(format!("body: a {method} request has none"));
+            return Err(format!("body: a {method} request cannot have a body"));
         }
         if self
             .result_pointer
             .as_deref()
             .is_some_and(|pointer| !pointer.is_empty() && !pointer.starts_with('/'))
         {
-            return Err("result_pointer: a JSON pointer is \"\" or starts with /".to_owned());
+            return Err("result_pointer must be \"\" or start with /".to_owned());
         }
         let parts = HttpRequestTemplate {
             method,
@@ -131,7 +132,7 @@ fn method(said: Option<&str>) -> Result<Method, String> {
         "PUT" => Ok(Method::PUT),
         "PATCH" => Ok(Method::PATCH),
         "DELETE" => Ok(Method::DELETE),
-        _ => Err("method: it is GET, HEAD, POST, PUT, PATCH or DELETE".to_owned()),
+        _ => Err("method must be GET, HEAD, POST, PUT, PATCH or DELETE".to_owned()),
     }
 }
 
@@ -145,7 +146,7 @@ fn headers(
         request_header(&mut tried, &name, "", false).map_err(|bad| format!("headers: {bad}"))?;
         let value = TextTemplate::parse(&value).map_err(|problem| format!("headers: {name}: {problem}"))?;
         for secret in value.secret_names() {
-            // One that is there but can't be read now may be readable when it is needed.
+            // A secret that exists but cannot be read now may be readable when it is needed.
             if let Err(unknown @ SecretError::Unknown(_)) = secrets.get(secret) {
                 return Err(format!("headers: {name}: {unknown}"));
             }
@@ -172,7 +173,7 @@ fn timeout_ms(seconds: Option<f64>) -> Result<u64, String> {
     Ok(u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX))
 }
 
-/// What a definition says, understood.
+/// The templates of a validated definition.
 struct HttpRequestTemplate {
     method: Method,
     address: UrlTemplate,
@@ -183,7 +184,8 @@ struct HttpRequestTemplate {
 }
 
 impl HttpRequestTemplate {
-    /// Every hole has a parameter, and every parameter a hole: one that went nowhere would be ignored unseen.
+    /// Checks that every placeholder has a parameter and every parameter has a placeholder. An argument
+    /// without a placeholder would be ignored silently.
     fn check_placeholders(&self, spec: &SpecDocument) -> Result<(), String> {
         let schema = spec.parameters.as_ref().map(RawJson::to_value).unwrap_or_default();
         let parameters: BTreeSet<&str> = match schema.get("properties") {
@@ -198,24 +200,22 @@ impl HttpRequestTemplate {
         let in_headers = self.headers.iter().flat_map(|(_, value)| value.placeholders());
         let holes: BTreeSet<&str> = self.address.placeholders().chain(in_headers).chain(in_body).collect();
         if let Some(hole) = holes.iter().find(|hole| !parameters.contains(*hole)) {
-            return Err(format!("{{{hole}}} is no parameter"));
+            return Err(format!("{{{hole}}} is not a parameter"));
         }
         if let Some(idle) = parameters.iter().find(|name| !holes.contains(*name)) {
-            return Err(format!(
-                "the parameter {idle:?} goes nowhere: {{{idle}}} is in neither url, headers nor body"
-            ));
+            return Err(format!("the parameter {idle:?} is unused; add {{{idle}}} to url, headers or body"));
         }
         let needed_in_body = self.body.as_ref().map(BodyTemplate::required_placeholders).unwrap_or_default();
         let mut needed = self.address.required_placeholders().chain(needed_in_body);
         match needed.find(|name| !required.contains(name)) {
-            Some(name) => Err(format!(
-                "the parameter {name:?} must be among the required ones: without it there is no path or body"
-            )),
+            Some(name) => {
+                Err(format!("the parameter {name:?} must be required, because the path or body contains it"))
+            }
             None => Ok(()),
         }
     }
 
-    /// Adds to a spec what follows from these.
+    /// Adds the derived permissions, annotations and timeout to a spec.
     fn describe(&self, spec: &mut SpecDocument) {
         let mut needs = |permission: &str| {
             if !spec.permissions.iter().any(|named| named == permission) {
@@ -237,7 +237,7 @@ impl HttpRequestTemplate {
         }
     }
 
-    /// The request for these arguments.
+    /// Creates the request for these arguments.
     fn request(&self, arguments: &JsonObject, secrets: &SecretMap) -> Result<WebRequest, ToolError> {
         let invalid = |message: String| ToolError::new(Code::InvalidArguments, message);
         let mut request = WebRequest::new(self.method.clone(), self.address.fill(arguments)?);
@@ -303,7 +303,7 @@ impl Tool for HttpTool {
 }
 
 impl HttpTool {
-    /// The secrets that the headers name, as they are now. They may be in files.
+    /// Reads the secrets of the headers. They may be in files.
     async fn load_secrets(&self) -> Result<SecretMap, ToolError> {
         let names: BTreeSet<Arc<str>> =
             self.template.headers.iter().flat_map(|(_, value)| value.secret_names().cloned()).collect();
@@ -318,7 +318,7 @@ impl HttpTool {
         let failed = |why: String| ToolError::new(Code::ToolFailed, why);
         match tokio::task::spawn_blocking(read).await {
             Ok(Ok(known)) => Ok(known),
-            Ok(Err(error)) => Err(failed(format!("A secret of this tool can't be had: {error}"))),
+            Ok(Err(error)) => Err(failed(format!("A secret of this tool cannot be read: {error}"))),
             Err(_) => Err(failed("The secrets of this tool can't be read".to_owned())),
         }
     }

@@ -1,4 +1,5 @@
-//! What the tests of owner-made tools share: a folder of definitions, and an engine that calls what is in it.
+//! Shared parts of the tests of owner-defined tools: a folder of definitions, and an engine that calls its
+//! tools.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,7 +17,7 @@ use super::{DefinitionSources, LoadedDefinitions, OwnToolDeps, load};
 use crate::secrets::{SecretError, SecretProvider};
 use crate::web::testing::loopback_client;
 
-/// One secret.
+/// A provider with one secret.
 struct SingleSecretProvider;
 
 impl SecretProvider for SingleSecretProvider {
@@ -28,7 +29,7 @@ impl SecretProvider for SingleSecretProvider {
     }
 }
 
-/// A folder of definitions, a place for commands to run in, and a folder of the owner's own.
+/// A folder of definitions, a working directory for commands, and a folder with files of the owner.
 pub(super) struct OwnToolHarness {
     folder: TempDir,
     pub(super) sources: DefinitionSources,
@@ -58,7 +59,7 @@ impl OwnToolHarness {
         self.folder.path().join(name)
     }
 
-    /// A file in the folder of definitions.
+    /// Writes a file in the folder of definitions.
     pub(super) fn define(&self, name: &str, text: &str) -> PathBuf {
         fs::create_dir_all(&self.sources.folder).unwrap();
         let path = self.sources.folder.join(name);
@@ -66,7 +67,7 @@ impl OwnToolHarness {
         path
     }
 
-    /// A file elsewhere, which the settings list.
+    /// Writes a file elsewhere, and lists it in the settings.
     pub(super) fn list(&mut self, name: &str, text: &str) -> PathBuf {
         let path = self.at("elsewhere").join(name);
         fs::write(&path, text).unwrap();
@@ -74,7 +75,7 @@ impl OwnToolHarness {
         path
     }
 
-    /// A shell script that no definition knows the inside of.
+    /// Writes a shell script outside the definitions.
     pub(super) fn script(&self, name: &str, text: &str) -> PathBuf {
         let path = self.at(name);
         fs::write(&path, text).unwrap();
@@ -94,7 +95,7 @@ impl OwnToolHarness {
         assert_eq!(refused.line, line, "{refused}");
     }
 
-    /// An engine with all that could be loaded.
+    /// Creates an engine with all loaded tools.
     #[track_caller]
     pub(super) fn engine(&self) -> OwnToolCaller {
         let loaded = self.load();
@@ -115,7 +116,7 @@ pub(super) struct OwnToolCaller {
 }
 
 impl OwnToolCaller {
-    /// The envelope of a call.
+    /// Calls a tool and returns the envelope.
     pub(super) async fn call(&self, name: &str, arguments: Value) -> Value {
         let arguments = RawArguments::Json(RawJson::from(&arguments));
         let call = CallRequest::new(format!("own__{name}"), arguments, Caller::local_owner());
@@ -123,12 +124,12 @@ impl OwnToolCaller {
     }
 }
 
-/// One command, without what every definition has.
+/// A command definition with the common fields.
 pub(super) fn command(name: &str, more: &str) -> String {
     format!("[[tool]]\nname = \"{name}\"\ndescription = \"Made for a test\"\n{more}\n")
 }
 
-/// Waits until a file has a line in it, for as long as a slow machine may take.
+/// Waits until a file has a line. A slow machine may take long.
 pub(super) async fn content(path: &Path) -> String {
     for _ in 0..2000 {
         match fs::read_to_string(path) {
@@ -139,7 +140,7 @@ pub(super) async fn content(path: &Path) -> String {
     panic!("{} stayed empty", path.display());
 }
 
-/// Waits until a process is gone. One that is dead but not yet reaped by its new parent counts as gone.
+/// Waits until a process is gone. A zombie that its new parent has not yet reaped counts as gone.
 pub(super) async fn gone(pid: &str) {
     for _ in 0..2000 {
         let state = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();

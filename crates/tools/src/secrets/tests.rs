@@ -15,7 +15,7 @@ impl SecretReader for TestSecretReader {
 }
 
 #[test]
-fn a_name_leads_to_the_place_where_the_secret_is_kept() {
+fn a_secret_is_read_from_its_location() {
     let sources = json!({ "weather": { "env": "KEY" }, "absent": { "file": "/run/absent" } });
     let secrets =
         ConfiguredSecrets::new(serde_json::from_value(sources).unwrap(), Arc::new(TestSecretReader));
@@ -27,7 +27,7 @@ fn a_name_leads_to_the_place_where_the_secret_is_kept() {
 }
 
 #[test]
-fn a_place_is_one_of_those_there_are() {
+fn an_unknown_location_is_refused() {
     for bad in [json!({}), json!({ "env": "A", "file": "b" }), json!({ "value": "s3cret" }), json!("s3cret")]
     {
         assert!(serde_json::from_value::<SecretLocation>(bad.clone()).is_err(), "{bad}");

@@ -1,38 +1,38 @@
-//! Which addresses are not public, after IANA's registries of special-purpose IPv4 and IPv6 addresses
-//! (RFC 6890 and its updates). Where a registry says that a block is not globally reachable, or does not know,
-//! the block is taken for not public; of IPv6 only what is given out as global unicast (`2000::/3`) is.
+//! Classifies addresses by IANA's registries of special-purpose IPv4 and IPv6 addresses (RFC 6890 and its
+//! updates). A block counts as not public if a registry says that it is not globally reachable, or does not
+//! say. Of IPv6, only global unicast (`2000::/3`) is public.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use ipnet::{Ipv4Net, Ipv6Net};
 
-/// What an address that is not public is for.
+/// Purpose of an address that is not public.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SpecialPurpose {
-    /// No address at all (`0.0.0.0/8`, `::`); systems take it for their own.
+    /// Unspecified (`0.0.0.0/8`, `::`); operating systems treat it as this computer.
     Unspecified,
-    /// This computer.
+    /// Loopback.
     Loopback,
     /// Private networks, unique local and site-local addresses.
     Private,
-    /// A provider's own network, behind its NAT (`100.64.0.0/10`).
+    /// Carrier-grade NAT (`100.64.0.0/10`).
     Shared,
-    /// The same wire.
+    /// Link-local.
     LinkLocal,
-    /// Where clouds give a computer its credentials.
+    /// The metadata service of a cloud, which returns credentials.
     Metadata,
-    /// Many receivers.
+    /// Multicast.
     Multicast,
-    /// All receivers of a network.
+    /// Broadcast.
     Broadcast,
-    /// For examples in texts.
+    /// Documentation examples.
     Documentation,
-    /// For measuring network devices.
+    /// Benchmarks of network devices.
     Benchmarking,
-    /// Set aside by IANA, or not given out.
+    /// Reserved by IANA, or unassigned.
     Reserved,
-    /// IPv4 carried inside IPv6 (6to4, Teredo, IPv4-compatible, local NAT64, …).
+    /// IPv4 embedded in IPv6 (6to4, Teredo, IPv4-compatible, local NAT64, …).
     Translated,
 }
 
@@ -64,7 +64,7 @@ const fn v6(s: [u16; 8], length: u8) -> Ipv6Net {
     Ipv6Net::new_assert(Ipv6Addr::new(a, b, c, d, e, f, g, h), length)
 }
 
-/// The first that holds an address has the word.
+/// The first matching block wins.
 const IPV4: &[(Ipv4Net, SpecialPurpose)] = &[
     (v4(169, 254, 169, 254, 32), SpecialPurpose::Metadata), // most clouds
     (v4(169, 254, 170, 2, 32), SpecialPurpose::Metadata),   // AWS, tasks in containers
@@ -117,7 +117,7 @@ const NAT64_LOCAL: Ipv6Net = v6([0x0064, 0xff9b, 1, 0, 0, 0, 0, 0], 48);
 const TEREDO: Ipv6Net = v6([0x2001, 0, 0, 0, 0, 0, 0, 0], 32);
 const SIX_TO_FOUR: Ipv6Net = v6([0x2002, 0, 0, 0, 0, 0, 0, 0], 16);
 
-/// What the address is for, where it is not public.
+/// Returns the purpose of an address that is not public.
 #[must_use]
 pub fn special_purpose(address: IpAddr) -> Option<SpecialPurpose> {
     match address.to_canonical() {
@@ -135,8 +135,8 @@ fn special_purpose_v6(address: Ipv6Addr) -> Option<SpecialPurpose> {
     {
         return Some(*special);
     }
-    // What stands for an IPv4 address is judged by it. Only through the well-known NAT64 prefix is a public
-    // one reached; the other ways are given up or lead who knows where.
+    // An address that embeds an IPv4 address has the purpose of that address. Only the well-known NAT64
+    // prefix leads to a public one; other mechanisms are deprecated or have unknown routes.
     if let Some(carried) = embedded_ipv4(address) {
         return match carried.iter().find_map(|inner| special_purpose_v4(*inner)) {
             None if NAT64.contains(&address) => None,
@@ -153,16 +153,16 @@ fn special_purpose_v6(address: Ipv6Addr) -> Option<SpecialPurpose> {
     }
 }
 
-/// The IPv4 addresses that an address of a transition mechanism carries.
+/// Extracts the IPv4 addresses embedded in an address of a transition mechanism.
 fn embedded_ipv4(address: Ipv6Addr) -> Option<Vec<Ipv4Addr>> {
     let bits = address.to_bits();
-    // The 32 bits that begin at this one.
+    // The 32 bits that start at this position.
     let at = |start: u32| Ipv4Addr::from_bits(low_half(bits >> (96 - start)));
     let last = at(96);
     Some(if COMPATIBLE.contains(&address) || SIIT.contains(&address) || NAT64.contains(&address) {
         vec![last]
     } else if NAT64_LOCAL.contains(&address) {
-        // RFC 6052: after 48 bits, around the byte that is always zero, or at the end of a longer prefix.
+        // RFC 6052: after 48 bits, around the zero byte, or at the end of a longer prefix.
         let [_, _, _, _, _, _, a, b, _, c, d, ..] = address.octets();
         vec![Ipv4Addr::new(a, b, c, d), last]
     } else if TEREDO.contains(&address) {
@@ -174,7 +174,7 @@ fn embedded_ipv4(address: Ipv6Addr) -> Option<Vec<Ipv4Addr>> {
     })
 }
 
-/// The IPv4 address in an interface identifier of ISATAP (RFC 5214), which any prefix can have.
+/// Extracts the IPv4 address from an ISATAP interface identifier (RFC 5214), which can have any prefix.
 fn isatap(address: Ipv6Addr) -> Option<Ipv4Addr> {
     let [.., e, f, g, h] = address.segments();
     matches!((e, f), (0 | 0x0200, 0x5efe)).then(|| Ipv4Addr::from_bits(u32::from(g) << 16 | u32::from(h)))
@@ -185,7 +185,7 @@ fn low_half(bits: u128) -> u32 {
     bits as u32
 }
 
-/// Whether it is a name by which clouds know their metadata service. Lower case, no dot at the end.
+/// True for a host name of a cloud's metadata service. The name must be lower case without a trailing dot.
 #[must_use]
 pub fn is_metadata_name(name: &str) -> bool {
     const NAMES: &[&str] = &[
@@ -200,7 +200,7 @@ pub fn is_metadata_name(name: &str) -> bool {
     NAMES.contains(&name)
 }
 
-/// Whether it is a name of this computer (RFC 6761). Lower case, no dot at the end.
+/// True for a name of this computer (RFC 6761). The name must be lower case without a trailing dot.
 #[must_use]
 pub fn is_localhost(name: &str) -> bool {
     name == "localhost" || name.ends_with(".localhost")

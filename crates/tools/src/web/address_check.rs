@@ -1,4 +1,4 @@
-//! May this be reached, and at which addresses?
+//! Resolves a host and checks that its addresses may be reached.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -11,9 +11,9 @@ use super::request::WebRequest;
 use super::resolver::DnsResolver;
 use super::settings::WebSettings;
 
-/// The addresses that the connection may go to: all that the name has. One that may not be reached spoils them
-/// all, since whoever answers for a name with both kinds is up to something; this computer's own names are an
-/// exception, as no name server has a word on them.
+/// Returns all addresses of a host, to which the connection may go. One forbidden address refuses the host,
+/// because a name with both kinds indicates an attack. This computer's own names are an exception, because
+/// they are not resolved by a name server.
 pub(super) async fn allowed_addresses(
     request: &WebRequest,
     settings: &WebSettings,
@@ -59,7 +59,7 @@ async fn allowed_addresses_of_name(
     let found = timeout(settings.resolve_timeout, resolver.resolve(host)).await;
     let found = match found {
         Ok(Ok(found)) if !found.is_empty() => found,
-        Ok(Ok(_)) => return Err(unknown(host, "it has no address")),
+        Ok(Ok(_)) => return Err(unknown(host, "the name has no address")),
         Ok(Err(error)) => return Err(unknown(host, &error.to_string())),
         Err(_) => {
             let waited = settings.resolve_timeout.as_secs_f32();
@@ -70,7 +70,7 @@ async fn allowed_addresses_of_name(
     Ok(found)
 }
 
-/// Whether an address may be reached: it is public, opened itself, or the name that led to it is.
+/// Checks an address: it must be public, or allowed itself or by the name that led to it.
 fn check_address(address: IpAddr, port: u16, allow: &AllowList, named: bool) -> Result<(), SpecialPurpose> {
     match special_purpose(address) {
         None => Ok(()),
@@ -80,17 +80,17 @@ fn check_address(address: IpAddr, port: u16, allow: &AllowList, named: bool) -> 
     }
 }
 
-/// The address itself stays out of it: what a name means inside is not for everybody.
+/// Creates the error. It omits the address, because the internal address of a name is not public.
 fn refused(host: &str, how: &str, special: SpecialPurpose) -> WebError {
-    let message = format!("{host} {how} {special}, which may not be reached from here");
+    let message = format!("{host} {how} {special}, which is not allowed");
     let example = match special {
         SpecialPurpose::Metadata => "by its address alone, for example \"169.254.169.254\"".to_owned(),
         _ => format!("for example {:?}", host.trim_start_matches('[').trim_end_matches(']')),
     };
     WebError::new(WebErrorKind::Refused, message)
-        .with_hint(format!("The owner can open it with the setting tools.http_request.allow, {example}"))
+        .with_hint(format!("The owner can allow it with the setting tools.http_request.allow, {example}"))
 }
 
 fn unknown(host: &str, why: &str) -> WebError {
-    WebError::new(WebErrorKind::Dns, format!("The address of {host} can't be found: {why}"))
+    WebError::new(WebErrorKind::Dns, format!("Cannot resolve {host}: {why}"))
 }

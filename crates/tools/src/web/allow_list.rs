@@ -1,4 +1,4 @@
-//! What the owner has opened besides what is public: the setting `tools.http_request.allow`.
+//! Hosts and networks that the owner allows besides public ones: the setting `tools.http_request.allow`.
 
 use std::net::IpAddr;
 
@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::request::normalize_host;
 
-/// An entry of the list that can't be understood.
+/// An invalid entry of the list.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{entry:?} in the list of allowed hosts {reason}")]
 pub struct BadAllowEntry {
@@ -17,10 +17,10 @@ pub struct BadAllowEntry {
 
 /// Hosts and networks that may be reached although they are not public.
 ///
-/// An entry is a host (`nas.home.arpa`), all hosts below a domain (`*.home.arpa`), an address (`192.168.1.10`,
-/// `fd00::10`), a network (`10.0.0.0/8`); hosts and addresses may name a port (`nas.home.arpa:8080`,
-/// `[fd00::10]:8080`), and are then open on that port alone. A host opens whatever its name resolves to, with
-/// one exception: a metadata service is opened by its address or network only.
+/// An entry is a host (`nas.home.arpa`), all hosts below a domain (`*.home.arpa`), an address
+/// (`192.168.1.10`, `fd00::10`) or a network (`10.0.0.0/8`). Hosts and addresses may have a port
+/// (`nas.home.arpa:8080`, `[fd00::10]:8080`), which restricts them to that port. A host allows all addresses
+/// of its name, with one exception: a metadata service is only allowed by its address or network.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "Vec<String>")]
 pub struct AllowList(Vec<AllowEntry>);
@@ -34,25 +34,25 @@ struct AllowEntry {
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum AllowTarget {
     Host(String),
-    /// With the dot before the domain.
+    /// Domain with a leading dot.
     Subdomains(String),
     Net(IpNet),
 }
 
-/// How a name is opened.
+/// Kind of match of a name with the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NameMatch {
     NoMatch,
-    /// By a `*.` entry.
+    /// The name matches a `*.` entry.
     Subdomain,
     Exact,
 }
 
 impl AllowList {
-    /// Reads the entries.
+    /// Parses the entries.
     ///
     /// # Errors
-    /// The first that can't be understood.
+    /// Fails at the first invalid entry.
     pub fn parse<S: AsRef<str>>(entries: &[S]) -> Result<Self, BadAllowEntry> {
         let read = |entry: &S| {
             let entry = entry.as_ref().trim();
@@ -61,13 +61,13 @@ impl AllowList {
         entries.iter().map(read).collect::<Result<_, _>>().map(Self)
     }
 
-    /// Whether an address itself, or a network that it is in, is on the list.
+    /// True if the list contains the address or a network around it.
     pub(super) fn allows_address(&self, address: IpAddr, port: u16) -> bool {
         let address = address.to_canonical();
         self.targets_on_port(port).any(|what| matches!(what, AllowTarget::Net(net) if net.contains(&address)))
     }
 
-    /// Whether a host's name (lower case, no dot at the end) is on the list.
+    /// Matches a host name (lower case, no trailing dot) with the list.
     pub(super) fn match_name(&self, name: &str, port: u16) -> NameMatch {
         let how = |what: &AllowTarget| match what {
             AllowTarget::Host(host) if host == name => NameMatch::Exact,
@@ -107,9 +107,10 @@ fn parse_entry(entry: &str) -> Result<AllowEntry, &'static str> {
         return Err("is neither a host nor a network (write example.org, 192.168.1.10 or 10.0.0.0/8)");
     }
     let (host, port) = match entry.rsplit_once(':') {
-        // The colons of an address in brackets are its own.
+        // Colons inside the brackets belong to the address.
         Some((host, port)) if !port.ends_with(']') => {
-            let port = port.parse().ok().filter(|port| *port != 0).ok_or("names no port after its colon")?;
+            let port =
+                port.parse().ok().filter(|port| *port != 0).ok_or("has no valid port after its colon")?;
             (host, Some(port))
         }
         _ => (entry, None),
@@ -118,15 +119,15 @@ fn parse_entry(entry: &str) -> Result<AllowEntry, &'static str> {
     let name = below.unwrap_or(host);
     if name.contains('*') {
         return Err(
-            "has a star elsewhere than in front (write *.example.org, or 0.0.0.0/0 and ::/0 for all)",
+            "has a star that is not at the start (write *.example.org, or 0.0.0.0/0 and ::/0 for all)",
         );
     }
     let name = normalize_host(name)
-        .ok_or("is no host (write example.org, *.example.org, 192.168.1.10 or 10.0.0.0/8)")?;
+        .ok_or("is not a host (write example.org, *.example.org, 192.168.1.10 or 10.0.0.0/8)")?;
     let address = name.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
     let what = match (address, below) {
         (Ok(_), Some(_)) => {
-            return Err("has a star in front of an address (write a network, such as 10.0.0.0/8)");
+            return Err("has a star before an address (write a network, such as 10.0.0.0/8)");
         }
         (Ok(address), None) => AllowTarget::Net(address.to_canonical().into()),
         (Err(_), Some(_)) => AllowTarget::Subdomains(format!(".{name}")),
@@ -135,7 +136,7 @@ fn parse_entry(entry: &str) -> Result<AllowEntry, &'static str> {
     Ok(AllowEntry { target: what, port })
 }
 
-/// A network of IPv4-mapped addresses is the IPv4 network: addresses are compared in that form.
+/// Converts a network of IPv4-mapped addresses to IPv4, the form in which addresses are compared.
 fn unmapped(net: IpNet) -> IpNet {
     match net {
         IpNet::V6(inner) => inner

@@ -1,4 +1,4 @@
-//! Sends requests, each over a connection of its own to addresses that were judged for it.
+//! Sends requests. Each uses its own connection to addresses that were checked for it.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -17,10 +17,10 @@ use super::response::WebResponse;
 use super::settings::WebSettings;
 use super::tls::{TlsConfigFactory, empty_tls_config};
 
-/// What the client calls itself.
+/// Value of the `User-Agent` header.
 const USER_AGENT: &str = concat!("toolway/", env!("CARGO_PKG_VERSION"));
 
-/// The client. It sets no bound to the time of a whole request: drop the future, and the connection ends.
+/// The client. It has no total timeout: drop the future to end the connection.
 pub struct GuardedClient {
     settings: RwLock<Arc<WebSettings>>,
     tls_factory: TlsConfigFactory,
@@ -35,7 +35,7 @@ impl fmt::Debug for GuardedClient {
 }
 
 impl GuardedClient {
-    /// Trusts whom the TLS settings trust that `make_tls` makes.
+    /// Creates a client with the TLS settings of `make_tls`.
     #[must_use]
     pub fn new(
         settings: WebSettings,
@@ -46,22 +46,22 @@ impl GuardedClient {
         Self { settings, tls_factory: make_tls.into(), tls: OnceLock::new(), resolver }
     }
 
-    /// What bounds it now.
+    /// Current limits.
     #[must_use]
     pub fn settings(&self) -> Arc<WebSettings> {
         Arc::clone(&self.settings.read())
     }
 
-    /// Takes other settings, for the requests to come.
+    /// Replaces the limits for later requests.
     pub fn set_settings(&self, settings: WebSettings) {
         *self.settings.write() = Arc::new(settings);
     }
 
-    /// Sends a request and reads the answer, following redirects. `leaving` is told before each part of it may
-    /// reach a server.
+    /// Sends a request, follows redirects and reads the response. Calls `leaving` before each part of the
+    /// request that may reach a server.
     ///
     /// # Errors
-    /// [`WebError`] where there is no answer. A status of failure is an answer.
+    /// [`WebError`] if there is no response. A response with an error status is not an error.
     pub async fn send(
         &self,
         mut request: WebRequest,
@@ -85,7 +85,7 @@ impl GuardedClient {
                 }
             }
         }
-        let message = format!("{first} redirects again and again; {MAX_REDIRECTS} redirects were followed");
+        let message = format!("{first} redirects too often; {MAX_REDIRECTS} redirects were followed");
         Err(WebError::new(WebErrorKind::TooManyRedirects, message).mark_sent())
     }
 
@@ -101,7 +101,7 @@ impl GuardedClient {
             _ => empty_tls_config(),
         };
         let tls = tls.map_err(|problem| {
-            WebError::new(WebErrorKind::Tls, format!("TLS can't be set up on the gateway: {problem}"))
+            WebError::new(WebErrorKind::Tls, format!("TLS cannot be set up on the gateway: {problem}"))
         })?;
         let client =
             pinned_client(addresses, settings, tls).map_err(|error| transport_error(&request.url, &error))?;
@@ -115,7 +115,7 @@ impl GuardedClient {
         client.execute(ready).await.map_err(|error| transport_error(&request.url, &error))
     }
 
-    /// The TLS settings; they are made on a thread for blocking work, and again after a failure.
+    /// Creates the TLS settings on a blocking thread. A failed attempt is repeated at the next request.
     async fn tls(&self) -> Result<rustls::ClientConfig, String> {
         if let Some(tls) = self.tls.get() {
             return Ok(tls.clone());
@@ -128,7 +128,7 @@ impl GuardedClient {
     }
 }
 
-/// A client that knows these addresses and no others, whatever name it is asked for.
+/// Creates a client that connects only to these addresses, for every name.
 fn pinned_client(
     addresses: Vec<SocketAddr>,
     settings: &WebSettings,

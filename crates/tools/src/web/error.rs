@@ -1,5 +1,5 @@
-//! Why there is no answer, in words. Addresses are named by host and port alone, since paths and queries may
-//! hold secrets, and what a header holds is never said.
+//! Errors of requests. Messages contain only host and port of a URL, because paths and queries may contain
+//! secrets, and never the value of a header.
 
 use std::error::Error;
 use std::io;
@@ -10,46 +10,46 @@ use toolway_types::{Code, ToolError};
 
 use super::host_and_port::host_and_port;
 
-/// Which way it went wrong.
+/// Kind of failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WebErrorKind {
-    /// The request can't be sent as it is.
+    /// The request is invalid.
     BadRequest,
-    /// It leads where it may not.
+    /// The address is not allowed.
     Refused,
     /// The name has no address.
     Dns,
-    /// Nobody listens there.
+    /// The host refused the connection.
     ConnectionRefused,
-    /// No way leads there.
+    /// The host or network is unreachable.
     Unreachable,
-    /// Nobody took the connection in time.
+    /// The connection timed out.
     ConnectTimeout,
-    /// The other side is not who it should be.
+    /// The certificate is invalid.
     Certificate,
-    /// TLS failed otherwise.
+    /// Another TLS failure.
     Tls,
-    /// The connection broke off.
+    /// The connection was closed early.
     Reset,
-    /// What came is not HTTP.
+    /// The response is not HTTP.
     Malformed,
-    /// A redirect that can't be followed.
+    /// The redirect cannot be followed.
     BadRedirect,
-    /// One redirect after the other.
+    /// There are too many redirects.
     TooManyRedirects,
 }
 
-/// Why there is no answer.
+/// A request without a response.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct WebError {
-    /// Which way it went wrong.
+    /// Kind of failure.
     pub kind: WebErrorKind,
-    /// In words.
+    /// Description of the failure.
     pub message: String,
-    /// What to do about it.
+    /// Next step for the caller.
     pub hint: Option<String>,
-    /// Whether some of the request may have reached a server.
+    /// True if a part of the request may have reached a server.
     pub sent: bool,
 }
 
@@ -63,13 +63,13 @@ impl WebError {
         self
     }
 
-    /// Says that some of the request may have reached a server.
+    /// Marks the request as partly sent.
     pub(super) fn mark_sent(mut self) -> Self {
         self.sent = true;
         self
     }
 
-    /// Says that it happened where redirects led to.
+    /// Adds to the message that the failure came after redirects.
     pub(super) fn after_redirects(mut self, redirects: u32, first: &str) -> Self {
         if redirects > 0 {
             self.message = format!("Redirected from {first}: {}", self.message);
@@ -88,7 +88,7 @@ impl From<WebError> for ToolError {
         };
         let mut said = Self::new(code, error.message).with_dispatched(error.sent);
         said.hint = error.hint;
-        // The same request would fail in the same way.
+        // The same request would fail again.
         if matches!(
             error.kind,
             WebErrorKind::Certificate | WebErrorKind::BadRedirect | WebErrorKind::TooManyRedirects
@@ -99,20 +99,20 @@ impl From<WebError> for ToolError {
     }
 }
 
-/// The body broke off.
+/// Error of a body that ends early.
 pub(super) fn body_error(url: &Url, read: usize, error: &reqwest::Error) -> WebError {
     let mut fault = transport_error(url, error).mark_sent();
     if fault.kind == WebErrorKind::Reset {
         fault.message =
-            format!("The connection to {} broke off after {read} bytes of the body", host_and_port(url));
+            format!("The connection to {} was closed after {read} bytes of the body", host_and_port(url));
     }
     fault
 }
 
-/// No answer came.
+/// Error of a request without a response.
 pub(super) fn transport_error(url: &Url, error: &reqwest::Error) -> WebError {
     if error.is_builder() {
-        let message = format!("The address can't be requested from {}", host_and_port(url));
+        let message = format!("The request to {} cannot be sent", host_and_port(url));
         return WebError::new(WebErrorKind::BadRequest, message);
     }
     let fault = error_from_causes(&host_and_port(url), error, error.is_connect());
@@ -134,9 +134,9 @@ fn error_from_causes(place: &str, error: &(dyn Error + 'static), connecting: boo
     }
     let last = causes(error).last().map_or_else(|| error.to_string(), ToString::to_string);
     if !connecting {
-        return WebError::new(WebErrorKind::Reset, format!("The connection to {place} broke off: {last}"));
+        return WebError::new(WebErrorKind::Reset, format!("The connection to {place} failed: {last}"));
     }
-    // The library's own error for it can't be named; its text is all there is.
+    // The library's own error type is private, so only its text can be checked.
     if last.contains("timed out") || last.contains("deadline") {
         return timeout_error(place);
     }
@@ -149,10 +149,10 @@ fn io_error(place: &str, error: &io::Error, connecting: bool) -> Option<WebError
     match error.kind() {
         Kind::ConnectionRefused => fault(
             WebErrorKind::ConnectionRefused,
-            format!("{place} refused the connection: nothing listens there"),
+            format!("{place} refused the connection; no server listens there"),
         ),
         Kind::HostUnreachable | Kind::NetworkUnreachable | Kind::NetworkDown | Kind::AddrNotAvailable => {
-            fault(WebErrorKind::Unreachable, format!("{place} can't be reached: {error}"))
+            fault(WebErrorKind::Unreachable, format!("{place} is unreachable: {error}"))
         }
         Kind::TimedOut if connecting => Some(timeout_error(place)),
         Kind::UnexpectedEof if connecting => {
@@ -162,11 +162,9 @@ fn io_error(place: &str, error: &io::Error, connecting: bool) -> Option<WebError
         | Kind::ConnectionAborted
         | Kind::BrokenPipe
         | Kind::UnexpectedEof
-        | Kind::TimedOut => {
-            fault(WebErrorKind::Reset, format!("The connection to {place} broke off: {error}"))
-        }
+        | Kind::TimedOut => fault(WebErrorKind::Reset, format!("The connection to {place} failed: {error}")),
         _ if connecting && error.raw_os_error().is_some() => {
-            fault(WebErrorKind::Unreachable, format!("{place} can't be reached: {error}"))
+            fault(WebErrorKind::Unreachable, format!("{place} is unreachable: {error}"))
         }
         _ => None,
     }
@@ -174,12 +172,12 @@ fn io_error(place: &str, error: &io::Error, connecting: bool) -> Option<WebError
 
 fn http_error(place: &str, error: &hyper::Error) -> Option<WebError> {
     if error.is_parse_too_large() {
-        let message = format!("The headers of {place}'s answer are too many or too long");
+        let message = format!("The response of {place} has too many or too long headers");
         Some(WebError::new(WebErrorKind::Malformed, message))
     } else if error.is_parse() {
-        Some(WebError::new(WebErrorKind::Malformed, format!("What {place} answers is not HTTP: {error}")))
+        Some(WebError::new(WebErrorKind::Malformed, format!("The response of {place} is not HTTP: {error}")))
     } else if error.is_incomplete_message() {
-        let message = format!("{place} closed the connection before its answer was whole");
+        let message = format!("{place} closed the connection before the response was complete");
         Some(WebError::new(WebErrorKind::Reset, message))
     } else {
         None
@@ -187,7 +185,7 @@ fn http_error(place: &str, error: &hyper::Error) -> Option<WebError> {
 }
 
 fn timeout_error(place: &str) -> WebError {
-    WebError::new(WebErrorKind::ConnectTimeout, format!("{place} did not take the connection in time"))
+    WebError::new(WebErrorKind::ConnectTimeout, format!("The connection to {place} timed out"))
 }
 
 fn tls_error(place: &str, error: &rustls::Error) -> WebError {
@@ -204,9 +202,9 @@ fn tls_error(place: &str, error: &rustls::Error) -> WebError {
             CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
                 certificate("is for another name")
             }
-            CertificateError::UnknownIssuer => certificate("comes from an authority that is not known here"),
+            CertificateError::UnknownIssuer => certificate("was issued by an unknown authority"),
             CertificateError::Revoked => certificate("was revoked"),
-            other => certificate(&format!("can't be trusted ({other:?})")),
+            other => certificate(&format!("is not trusted ({other:?})")),
         },
         rustls::Error::InvalidMessage(_) => {
             WebError::new(WebErrorKind::Tls, format!("{place} does not speak TLS; it may be an http address"))
@@ -215,8 +213,8 @@ fn tls_error(place: &str, error: &rustls::Error) -> WebError {
     }
 }
 
-/// An error, what is inside of it, and so on. Errors of input and output do not count what they hold as their
-/// cause, but its cause as theirs.
+/// Iterates over an error and its causes. An I/O error does not report the error it contains as its cause,
+/// but only that error's cause.
 fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
     std::iter::successors(Some(error), |error| {
         let held = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);

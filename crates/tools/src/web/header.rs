@@ -1,13 +1,13 @@
-//! Which headers a request may have, and which go along when it is redirected to somebody else.
+//! Validates the headers of a request, and selects those that are sent after a redirect to another origin.
 
 use reqwest::header::{self, HeaderMap, HeaderName, HeaderValue};
 
-/// How many headers a request may have.
+/// Maximum number of headers in a request.
 pub(super) const MAX_COUNT: usize = 64;
-/// How long their names and values may be together, in bytes.
+/// Maximum total length of their names and values, in bytes.
 pub(super) const MAX_BYTES: usize = 32 * 1024;
 
-/// Set by the client itself, or between two ends of one connection (RFC 9110, 7.6.1).
+/// Headers set by the client itself, or that concern a single connection (RFC 9110, section 7.6.1).
 const RESERVED: &[&str] = &[
     "accept-encoding",
     "connection",
@@ -25,34 +25,34 @@ const RESERVED: &[&str] = &[
     "upgrade",
 ];
 
-/// What any server may know. All others, credentials among them, stay with the origin they were meant for.
+/// Headers that any server may receive. All others, including credentials, are only sent to their origin.
 const HARMLESS: &[HeaderName] =
     &[header::ACCEPT, header::ACCEPT_LANGUAGE, header::CONTENT_TYPE, header::RANGE, header::USER_AGENT];
 
-/// A header that can't be sent. Its value is in no message: it may be a secret.
+/// An invalid header. Messages omit its value, because it may be a secret.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadHeader {
-    /// Not a header's name.
+    /// The name is invalid.
     #[error("{0:?} is not a header's name")]
     Name(String),
-    /// Line breaks or other control characters.
+    /// The value contains line breaks or other control characters.
     #[error("the value of header {0} has characters in it that no header may have, such as line breaks")]
     Value(String),
-    /// The client's own.
+    /// The header is set by the client itself.
     #[error("header {0} is set by the client itself and can't be given")]
     Reserved(String),
-    /// Given twice.
+    /// The header occurs twice.
     #[error("header {0} is given twice")]
     Twice(String),
-    /// Too many, or too long.
+    /// There are too many headers, or they are too long.
     #[error("the headers are more than {MAX_COUNT}, or longer than {MAX_BYTES} bytes together")]
     TooMany,
 }
 
-/// Adds a header to those of a request; `secret` ones never leave its origin.
+/// Adds a header to a request. A `secret` header is never sent to another origin.
 ///
 /// # Errors
-/// [`BadHeader`] says why it can't be sent.
+/// [`BadHeader`] describes the problem.
 pub fn request_header(
     headers: &mut HeaderMap,
     name: &str,
@@ -78,7 +78,7 @@ pub fn request_header(
     Ok(())
 }
 
-/// Takes out what is not for another origin.
+/// Removes headers that must not be sent to another origin.
 pub(super) fn strip_cross_origin_headers(headers: &mut HeaderMap) {
     let kept: HeaderMap = headers
         .drain()
@@ -88,7 +88,7 @@ pub(super) fn strip_cross_origin_headers(headers: &mut HeaderMap) {
     *headers = kept;
 }
 
-/// Takes out what speaks of the body.
+/// Removes headers that describe the body.
 pub(super) fn strip_body_headers(headers: &mut HeaderMap) {
     for name in
         [header::CONTENT_TYPE, header::CONTENT_ENCODING, header::CONTENT_LANGUAGE, header::CONTENT_LOCATION]

@@ -1,8 +1,8 @@
-//! Addresses as messages show them.
+//! Formats URLs for messages.
 
 use reqwest::Url;
 
-/// Host and port, for messages: paths and queries may hold secrets.
+/// Host and port of a URL. Messages omit path and query, because they may contain secrets.
 pub(super) fn host_and_port(url: &Url) -> String {
     let host = url.host_str().unwrap_or_default();
     match url.port() {

@@ -1,4 +1,4 @@
-//! Where a redirect leads, and with what.
+//! Follows redirects.
 
 use reqwest::header::LOCATION;
 use reqwest::{Method, Response, StatusCode, Url};
@@ -8,10 +8,10 @@ use super::header::{strip_body_headers, strip_cross_origin_headers};
 use super::host_and_port::host_and_port;
 use super::request::{WebRequest, normalize_url, same_origin};
 
-/// How many redirects are followed.
+/// Maximum number of redirects.
 pub(super) const MAX_REDIRECTS: u32 = 10;
 
-/// Where an answer sends to; none where it is to be taken as it is.
+/// Target of a redirect; None if the response is final.
 pub(super) fn redirect_target(response: &Response) -> Result<Option<Url>, WebError> {
     let follows = matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308);
     let Some(location) = response.headers().get(LOCATION).filter(|_| follows) else { return Ok(None) };
@@ -19,16 +19,16 @@ pub(super) fn redirect_target(response: &Response) -> Result<Option<Url>, WebErr
         let from = host_and_port(response.url());
         Err(WebError::new(WebErrorKind::BadRedirect, format!("{from} redirects to an address that {why}")))
     };
-    let Ok(location) = std::str::from_utf8(location.as_bytes()) else { return bad("is not text") };
-    let Ok(url) = response.url().join(location) else { return bad("can't be understood") };
+    let Ok(location) = std::str::from_utf8(location.as_bytes()) else { return bad("is not UTF-8") };
+    let Ok(url) = response.url().join(location) else { return bad("is invalid") };
     match normalize_url(url) {
         Ok(url) => Ok(Some(url)),
-        Err(why) => bad(&format!("can't be followed: {why}")),
+        Err(why) => bad(&format!("cannot be followed: {why}")),
     }
 }
 
-/// Turns a request into the next one, as browsers do (Fetch, "HTTP-redirect fetch"; RFC 9110, 15.4), but
-/// stricter: to another origin go only harmless headers, and no body goes from https to http.
+/// Turns a request into the next one, as browsers do (Fetch, "HTTP-redirect fetch"; RFC 9110, section 15.4),
+/// but stricter: another origin receives only harmless headers, and a body is never sent from https to http.
 pub(super) fn apply_redirect(request: &mut WebRequest, status: StatusCode, to: Url) -> Result<(), WebError> {
     let becomes_get = match status {
         StatusCode::MOVED_PERMANENTLY | StatusCode::FOUND => request.method == Method::POST,
@@ -50,7 +50,7 @@ pub(super) fn apply_redirect(request: &mut WebRequest, status: StatusCode, to: U
             return Err(WebError::new(WebErrorKind::BadRedirect, message));
         }
         strip_cross_origin_headers(&mut request.headers);
-        // The owner chose the first host, not this one.
+        // The owner chose the first host, but not this one.
         request.own_host = false;
     }
     request.url = to;

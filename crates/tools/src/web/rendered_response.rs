@@ -1,4 +1,5 @@
-//! An answer as a person or a model reads it: text decoded, everything else described, all of it bounded.
+//! A response as a person or a model reads it: text is decoded, other content is described, and everything is
+//! bounded.
 
 use encoding_rs::{Encoding, UTF_8};
 use reqwest::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap};
@@ -7,27 +8,27 @@ use toolway_types::JsonObject;
 
 use super::response::{WebBody, WebResponse};
 
-/// How many headers are shown.
+/// Maximum number of headers shown.
 const MAX_HEADERS: usize = 64;
-/// How long their names and values may be together, in bytes.
+/// Maximum total length of their names and values, in bytes.
 const MAX_HEADER_BYTES: usize = 16 * 1024;
-/// How much of a body of unknown type is looked at to see whether it is text, in bytes.
+/// Length of the start of a body of unknown type that is checked for text, in bytes.
 const SNIFFED_BYTES: usize = 8 * 1024;
 
-/// What is shown of an answer.
+/// The readable form of a response.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RenderedResponse {
-    /// The headers by name: a text, or a list of them where one came several times.
+    /// Headers by name; a header that occurs several times has a list of values.
     pub headers: JsonObject,
-    /// How many more there were.
+    /// Number of headers that are not shown.
     pub headers_omitted: usize,
-    /// The body; where it is cut, its last line says so.
+    /// The body; if it is truncated, its last line says so.
     pub body: String,
-    /// What else is to be known about the body, in words.
+    /// Notes about the body, for example on its encoding.
     pub notes: Vec<String>,
 }
 
-/// Puts an answer into words.
+/// Renders a response.
 #[must_use]
 pub fn render_response(answer: &WebResponse) -> RenderedResponse {
     let (headers, headers_omitted) = render_headers(&answer.headers);
@@ -62,7 +63,7 @@ fn render_body(headers: &HeaderMap, body: &WebBody, notes: &mut Vec<String>) -> 
     let kind = ContentType::of(headers);
     let coding = text_of(headers, CONTENT_ENCODING).filter(|it| !it.trim().eq_ignore_ascii_case("identity"));
     if let Some(coding) = coding {
-        notes.push("The server compressed the body although it was not asked to".to_owned());
+        notes.push("The server compressed the body although the request does not allow it".to_owned());
         return describe_binary(
             &format!("{} compressed with {}", kind.description(), truncate_value(&coding)),
             body,
@@ -89,29 +90,30 @@ fn describe_binary(kind: &str, body: &WebBody) -> String {
     format!("[binary: {kind}, {size}, not shown]")
 }
 
-/// In the charset that a byte order mark tells, else the header, else UTF-8.
+/// Decodes the body in the charset of its byte order mark, else of its header, else in UTF-8.
 fn decode_body(kind: &ContentType, body: &WebBody, notes: &mut Vec<String>) -> String {
     let named = kind.charset.as_deref().map(|label| (label, Encoding::for_label(label.as_bytes())));
     if let Some((label, None)) = named {
-        notes.push(format!("The charset {} is not known; the body was read as UTF-8", truncate_value(label)));
+        notes
+            .push(format!("The charset {} is unknown; the body was decoded as UTF-8", truncate_value(label)));
     }
     let named = named.and_then(|(_, encoding)| encoding).unwrap_or(UTF_8);
     let encoding = Encoding::for_bom(&body.bytes).map_or(named, |(encoding, _)| encoding);
     let mut decoder = encoding.new_decoder_with_bom_removal();
     let room = decoder.max_utf8_buffer_length(body.bytes.len()).unwrap_or(body.bytes.len() * 3);
     let mut text = String::with_capacity(room);
-    // Where the body is cut, it may end amid a character, which is left out.
+    // A truncated body may end within a character, which is omitted.
     let (_, _, malformed) = decoder.decode_to_string(&body.bytes, &mut text, !body.cut);
     if malformed {
-        notes.push(format!("Some bytes of the body are not {}; each stands as \u{fffd}", encoding.name()));
+        notes.push(format!("Some bytes of the body are not {}; each is shown as \u{fffd}", encoding.name()));
     }
     text.shrink_to_fit();
     text
 }
 
-/// A body's media type, as far as it says one.
+/// Media type of a body, if known.
 struct ContentType {
-    /// Lower case, without parameters; empty where none is said.
+    /// Media type in lower case, without parameters; empty if missing.
     media: String,
     charset: Option<String>,
 }
@@ -132,7 +134,7 @@ impl ContentType {
         if self.media.is_empty() { "unknown type".to_owned() } else { truncate_value(&self.media) }
     }
 
-    /// Whether it is text, and looks like it.
+    /// True if the type and the start of the body indicate text.
     fn is_text(&self, bytes: &[u8]) -> bool {
         const TEXT: &[&str] = &[
             "application/graphql",
@@ -162,7 +164,7 @@ impl ContentType {
         match family {
             _ if says_text => true,
             "image" | "audio" | "video" | "font" | "model" => false,
-            // Of an unknown type: text, where it is UTF-8 but for a character cut at the end.
+            // A body of unknown type is text if it is UTF-8, except for a truncated character at the end.
             _ => match std::str::from_utf8(start) {
                 Ok(_) => true,
                 Err(error) => error.error_len().is_none() && bytes.len() > SNIFFED_BYTES,

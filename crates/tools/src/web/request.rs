@@ -1,77 +1,76 @@
-//! What is asked for.
+//! Requests and their URLs.
 
 use reqwest::header::HeaderMap;
 use reqwest::{Method, Url};
 
 use super::error::{WebError, WebErrorKind};
 
-/// How long an address may be, in bytes.
+/// Maximum length of a URL, in bytes.
 const MAX_URL: usize = 8 * 1024;
 
-/// One request. Its headers come from [`super::request_header`]; those marked sensitive, and all that are not
-/// known to be harmless, stay behind when a redirect leads to another origin.
+/// A request. [`super::request_header`] adds its headers. After a redirect to another origin, only headers
+/// that are harmless and not marked as sensitive are sent.
 #[derive(Debug)]
 pub struct WebRequest {
     /// The method.
     pub method: Method,
-    /// The address; see [`parse_url`].
+    /// The URL; see [`parse_url`].
     pub url: Url,
-    /// The headers, without those that the client sets itself.
+    /// The headers, except those that the client sets itself.
     pub headers: HeaderMap,
     /// The body.
     pub body: Option<Vec<u8>>,
-    /// Whether the owner chose the address's host and lets it be a private one: it is then open as if it were
-    /// on the list of allowed hosts, for this request.
+    /// True if the owner chose the URL's host and allows it to be private. The host then counts as allowed
+    /// for this request.
     pub own_host: bool,
 }
 
 impl WebRequest {
-    /// Without headers or body, to where anybody may go.
+    /// Creates a request without headers and body, to an allowed address.
     #[must_use]
     pub fn new(method: Method, url: Url) -> Self {
         Self { method, url, headers: HeaderMap::new(), body: None, own_host: false }
     }
 }
 
-/// Reads an address, in the way of browsers (WHATWG), so that an IPv4 address has one spelling in the end
-/// however it was written.
+/// Parses a URL as browsers do (WHATWG), so that every spelling of an IPv4 address has the same result.
 ///
 /// # Errors
-/// Where it is none, is not http or https, or has a user's name in it.
+/// Fails if the URL is invalid, is not http or https, or contains a user name.
 pub fn parse_url(text: &str) -> Result<Url, WebError> {
     let bad = |message: String| WebError::new(WebErrorKind::BadRequest, message);
     if text.len() > MAX_URL {
         return Err(bad(too_long(text)));
     }
     let url = Url::parse(text).map_err(|error| {
-        bad(format!("The address can't be understood: {error}"))
-            .with_hint("Write a whole address, such as https://example.org/path")
+        bad(format!("The URL is invalid: {error}"))
+            .with_hint("Use a complete URL, such as https://example.org/path")
     })?;
     normalize_url(url).map_err(bad)
 }
 
-/// An address with one spelling, or what is wrong with it.
+/// Normalizes a URL, or describes the problem.
 pub(super) fn normalize_url(mut url: Url) -> Result<Url, String> {
     if url.as_str().len() > MAX_URL {
         return Err(too_long(url.as_str()));
     }
     if !matches!(url.scheme(), "http" | "https") {
-        return Err(format!("Only http and https addresses can be requested, not {}:", cut(url.scheme())));
+        return Err(format!("Only http and https URLs are supported, not {}:", cut(url.scheme())));
     }
     if !url.username().is_empty() || url.password().is_some() {
-        return Err("The address has a user name or password in it; they belong into a header".to_owned());
+        return Err("The URL contains a user name or password; pass them in a header instead".to_owned());
     }
     if url.port() == Some(0) {
-        return Err("Nothing can be reached on port 0".to_owned());
+        return Err("Port 0 is invalid".to_owned());
     }
     let host = url.host_str().unwrap_or_default();
     if let Some(shorter) = host.strip_suffix('.').map(str::to_owned) {
-        // The name from the root of all names; it is the same one.
-        url.set_host(Some(&shorter)).map_err(|error| format!("The address has no usable host: {error}"))?;
+        // A trailing dot denotes the root; the name is the same without it.
+        url.set_host(Some(&shorter)).map_err(|error| format!("The host of the URL is invalid: {error}"))?;
     }
     match url.host_str() {
-        None | Some("") => Err("The address names no host".to_owned()),
-        Some(host) if host.ends_with('.') => Err("The address's host ends in dots".to_owned()),
+        None | Some("") => Err("The URL has no host".to_owned()),
+        Some(host) if host.ends_with('.') => Err("The host of the URL ends with several dots".to_owned()),
         Some(_) => {
             url.set_fragment(None);
             Ok(url)
@@ -79,9 +78,9 @@ pub(super) fn normalize_url(mut url: Url) -> Result<Url, String> {
     }
 }
 
-/// A host alone, in the spelling that addresses have it in; none where it is no host.
+/// Normalizes a host as in a URL. None if it is not a host.
 pub(super) fn normalize_host(text: &str) -> Option<String> {
-    // What would end the host, or begin something else, is not part of one.
+    // These characters would end the host or start another part of the URL.
     if text.is_empty() || text.contains(['/', '\\', '?', '#', '@']) {
         return None;
     }
@@ -89,7 +88,7 @@ pub(super) fn normalize_host(text: &str) -> Option<String> {
     if url.port().is_some() { None } else { url.host_str().map(str::to_owned) }
 }
 
-/// Whether scheme, host and port are the same: what a server's word and its credentials are good for.
+/// True if scheme, host and port are equal.
 #[must_use]
 pub fn same_origin(one: &Url, other: &Url) -> bool {
     one.scheme() == other.scheme()
@@ -98,7 +97,7 @@ pub fn same_origin(one: &Url, other: &Url) -> bool {
 }
 
 fn too_long(text: &str) -> String {
-    format!("The address has {} bytes; at most {MAX_URL} are allowed", text.len())
+    format!("The URL has {} bytes; at most {MAX_URL} are allowed", text.len())
 }
 
 fn cut(text: &str) -> &str {

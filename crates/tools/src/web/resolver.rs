@@ -1,4 +1,4 @@
-//! From a name to addresses.
+//! Resolves host names.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
@@ -7,20 +7,20 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use tokio::sync::Semaphore;
 
-/// How many names the system may be asked for at a time: each takes a thread until it answers.
+/// Maximum number of concurrent lookups, because each blocks a thread until the system answers.
 const MAX_CONCURRENT_LOOKUPS: usize = 64;
 
-/// Finds the addresses of names. The client bounds its time.
+/// Resolves host names. The client sets the timeout.
 #[async_trait]
 pub trait DnsResolver: Send + Sync + 'static {
-    /// All addresses of a name, in the order in which they should be tried.
+    /// Returns all addresses of a name, in the order of preference.
     ///
     /// # Errors
-    /// Where the name has none, or nobody knows.
+    /// Fails if the name has no address, or the lookup fails.
     async fn resolve(&self, name: &str) -> io::Result<Vec<IpAddr>>;
 }
 
-/// Asks the operating system.
+/// Resolver of the operating system.
 #[derive(Debug, Clone)]
 pub struct SystemResolver(Arc<Semaphore>);
 
@@ -36,7 +36,8 @@ impl DnsResolver for SystemResolver {
         let permit = Arc::clone(&self.0).acquire_owned().await.map_err(io::Error::other)?;
         let name = name.to_owned();
         let ask = move || {
-            // Held by the thread: whoever waited for it may be gone long before the system answers.
+            // The blocking thread owns the permit, because the caller may be gone long before the lookup
+            // ends.
             let _permit = permit;
             let found = (name.as_str(), 0).to_socket_addrs()?;
             Ok(found.map(|address: SocketAddr| address.ip()).collect())

@@ -1,38 +1,38 @@
-//! What came back, as far as it is read.
+//! Responses and their bodies.
 
 use reqwest::header::HeaderMap;
 use reqwest::{Response, StatusCode, Url};
 
 use super::error::{WebError, body_error};
 
-/// An answer, whatever its status.
+/// A response with any status.
 #[derive(Debug)]
 pub struct WebResponse {
-    /// Its status.
+    /// Status of the response.
     pub status: StatusCode,
-    /// Where it came from in the end.
+    /// Final URL, after redirects.
     pub url: Url,
-    /// How many redirects led there.
+    /// Number of followed redirects.
     pub redirects: u32,
-    /// Its headers.
+    /// Headers of the response.
     pub headers: HeaderMap,
-    /// Its body.
+    /// Body of the response.
     pub body: WebBody,
 }
 
-/// A body, or its beginning.
+/// A body, or the start of it.
 #[derive(Debug, Default)]
 pub struct WebBody {
-    /// What was read.
+    /// The bytes that were read.
     pub bytes: Vec<u8>,
-    /// How long the whole is, in bytes, where that is known.
+    /// Length of the complete body in bytes, if known.
     pub total: Option<u64>,
-    /// Whether there is more than was read.
+    /// True if the body is longer than what was read.
     pub cut: bool,
 }
 
 impl WebResponse {
-    /// Reads the body up to `limit` bytes. What is beyond is never asked for: the connection ends here.
+    /// Reads the body up to `limit` bytes. The rest is never requested, because the connection is closed.
     pub(super) async fn read(response: Response, redirects: u32, limit: usize) -> Result<Self, WebError> {
         let status = response.status();
         let url = response.url().clone();

@@ -4,18 +4,18 @@ use std::time::Duration;
 
 use super::allow_list::AllowList;
 
-/// What bounds the client.
+/// Limits of the client.
 #[derive(Debug, Clone)]
 pub struct WebSettings {
-    /// What may be reached besides what is public.
+    /// Hosts and networks that are allowed besides public ones.
     pub allow: AllowList,
-    /// How much of an answer's body is read, in bytes.
+    /// Maximum length of a response's body that is read, in bytes.
     pub body_bytes: usize,
-    /// How long a request's body may be, in bytes.
+    /// Maximum length of a request's body, in bytes.
     pub request_bytes: usize,
-    /// How long finding a name's addresses may take.
+    /// Timeout of a DNS lookup.
     pub resolve_timeout: Duration,
-    /// How long connecting may take, TLS included.
+    /// Timeout of connecting, including TLS.
     pub connect_timeout: Duration,
 }
 

@@ -1,5 +1,5 @@
-//! What the tests of this client share: servers on loopback that say what they are told to, a resolver that
-//! answers from a list, certificates of an authority of our own.
+//! Shared parts of the client's tests: loopback servers with scripted replies, a scripted resolver, and a
+//! test certificate authority.
 
 use std::collections::HashMap;
 use std::io;
@@ -23,7 +23,7 @@ use super::{
     AllowList, DnsResolver, GuardedClient, WebError, WebRequest, WebResponse, WebSettings, parse_url,
 };
 
-/// A request as a server saw it.
+/// A request as the server received it.
 #[derive(Debug, Clone)]
 pub(crate) struct StubRequest {
     pub(crate) method: String,
@@ -44,17 +44,17 @@ impl StubRequest {
     }
 }
 
-/// What a server does.
+/// Reply of a stub server.
 pub(crate) enum StubReply {
-    /// Says this and closes.
+    /// Sends these bytes and closes the connection.
     Says(Vec<u8>),
-    /// Says this, and then this again and again until the other side has gone.
+    /// Sends the first bytes, then repeats the second until the peer disconnects.
     Endless(Vec<u8>, Vec<u8>),
-    /// Says this and nothing more.
+    /// Sends these bytes and then nothing.
     Hangs(Vec<u8>),
 }
 
-/// An answer with a body, its length said.
+/// A reply with a body and its length.
 pub(crate) fn answer(status: &str, headers: &[&str], body: &[u8]) -> StubReply {
     let mut lines = vec![format!("HTTP/1.1 {status}"), format!("Content-Length: {}", body.len())];
     lines.extend(headers.iter().map(|&header| header.to_owned()));
@@ -69,7 +69,7 @@ pub(crate) fn redirect(status: u16, to: &str) -> StubReply {
 
 type StubHandler = dyn Fn(&StubRequest) -> StubReply + Send + Sync;
 
-/// A server on a port of its own.
+/// A server on its own port.
 pub(crate) struct StubServer {
     pub(crate) address: SocketAddr,
     state: Arc<StubServerState>,
@@ -130,7 +130,7 @@ impl StubServer {
         format!("http://{}{path}", self.address)
     }
 
-    /// Under a name instead of its address.
+    /// URL with a name in place of the address.
     pub(crate) fn url_as(&self, scheme: &str, name: &str, path: &str) -> String {
         format!("{scheme}://{name}:{}{path}", self.port())
     }
@@ -146,23 +146,23 @@ impl StubServer {
         seen.into_iter().next().unwrap()
     }
 
-    /// How many connections came.
+    /// Number of accepted connections.
     pub(crate) fn connections(&self) -> usize {
         self.state.connections.load(Ordering::SeqCst)
     }
 
-    /// How many bytes of endless answers went out.
+    /// Number of bytes sent in endless replies.
     pub(crate) fn written(&self) -> usize {
         self.state.written.load(Ordering::SeqCst)
     }
 
-    /// Waits until a request is there.
+    /// Waits for a request.
     pub(crate) async fn wait_for_request(&self) {
         let arrived = tokio::time::timeout(Duration::from_secs(20), self.state.arrived.acquire()).await;
         arrived.expect("a request comes").unwrap().forget();
     }
 
-    /// Waits until the other side of an endless or hanging answer has gone.
+    /// Waits until the peer of an endless or hanging reply disconnects.
     pub(crate) async fn wait_for_disconnect(&self) {
         let gone = tokio::time::timeout(Duration::from_secs(20), self.state.disconnected.acquire()).await;
         gone.expect("the connection is closed").unwrap().forget();
@@ -244,7 +244,7 @@ async fn read(stream: &mut (impl AsyncRead + Unpin)) -> io::Result<Option<StubRe
     Ok(Some(StubRequest { method: method.to_owned(), target: target.to_owned(), headers, body }))
 }
 
-/// Answers from a list: of several answers for a name, each one once and the last one from then on.
+/// A resolver with scripted answers. Each answer for a name is used once, the last one repeatedly.
 #[derive(Default)]
 pub(crate) struct ScriptedResolver {
     answers: Mutex<HashMap<String, Vec<Vec<IpAddr>>>>,
@@ -278,7 +278,7 @@ impl DnsResolver for ScriptedResolver {
     }
 }
 
-/// A certificate with its key.
+/// A certificate and its key.
 pub(crate) struct TestCertificate {
     certificate: CertificateDer<'static>,
     key: KeyPair,
@@ -298,7 +298,7 @@ impl TestCertificate {
     }
 }
 
-/// An authority that makes certificates.
+/// A certificate authority.
 pub(crate) struct TestCertificateAuthority {
     issuer: Issuer<'static, KeyPair>,
     certificate: CertificateDer<'static>,
@@ -346,7 +346,7 @@ fn tls_trusting(roots: RootCertStore) -> rustls::ClientConfig {
         .with_no_client_auth()
 }
 
-/// TLS settings that trust nobody.
+/// TLS settings without trusted certificates.
 pub(crate) fn tls() -> rustls::ClientConfig {
     tls_trusting(RootCertStore::empty())
 }
@@ -355,7 +355,7 @@ pub(crate) fn allowing(entries: &[&str]) -> WebSettings {
     WebSettings { allow: AllowList::parse(entries).unwrap(), ..WebSettings::default() }
 }
 
-/// A client for which loopback is open.
+/// A client that may connect to loopback.
 pub(crate) fn loopback_client() -> GuardedClient {
     GuardedClient::new(allowing(&["127.0.0.1"]), tls(), ScriptedResolver::of(&[]))
 }

@@ -1,4 +1,4 @@
-//! The client against servers on loopback.
+//! Tests of the client with loopback servers.
 
 mod guard;
 mod redirects;

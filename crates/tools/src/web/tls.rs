@@ -1,26 +1,26 @@
-//! Whom requests trust, found out when it first matters.
+//! TLS settings of the client, created on first use.
 
 use std::fmt;
 use std::sync::Arc;
 
 use rustls::{ClientConfig, RootCertStore};
 
-/// Makes the TLS settings, when the first request needs them: reading the computer's authorities takes time and
-/// memory that a gateway whose tools ask nobody need not spend.
+/// Creates the TLS settings at the first request, because loading the system's certificate authorities takes
+/// time and memory that a gateway without web requests need not spend.
 #[derive(Clone)]
 pub struct TlsConfigFactory(Arc<dyn Fn() -> Result<ClientConfig, String> + Send + Sync>);
 
 impl TlsConfigFactory {
-    /// Of a function that says what is wrong where it can't.
+    /// Creates a factory from a function, which returns a description of the problem if it fails.
     #[must_use]
     pub fn new(make: impl Fn() -> Result<ClientConfig, String> + Send + Sync + 'static) -> Self {
         Self(Arc::new(make))
     }
 
-    /// Makes them. May block for some milliseconds.
+    /// Creates the settings. May block for some milliseconds.
     ///
     /// # Errors
-    /// What is wrong, in words.
+    /// A description of the problem.
     pub fn make(&self) -> Result<ClientConfig, String> {
         (self.0)()
     }
@@ -38,10 +38,11 @@ impl fmt::Debug for TlsConfigFactory {
     }
 }
 
-/// For plain http: without any settings, the library looks for a provider that isn't there.
+/// Empty settings for plain http. Without any settings the library looks for a crypto provider that is not
+/// installed.
 ///
 /// # Errors
-/// What is wrong, in words.
+/// A description of the problem.
 pub fn empty_tls_config() -> Result<ClientConfig, String> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let settings = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();

@@ -1,4 +1,4 @@
-//! An answer as what a call ends in.
+//! Converts a response to the result of a call.
 
 use reqwest::Url;
 use serde_json::Value;
@@ -7,14 +7,14 @@ use toolway_types::{Code, JsonObject, RawJson, ToolError};
 use super::rendered_response::RenderedResponse;
 use super::response::WebResponse;
 
-/// How much of a body stands in the message of a failing status, in bytes.
+/// Length of the body in the message of an error status, in bytes.
 const BODY_IN_MESSAGE: usize = 4 * 1024;
-/// How much of the headers stands there, in bytes.
+/// Length of the headers in the message of an error status, in bytes.
 const HEADERS_IN_MESSAGE: usize = 2 * 1024;
 
-/// `{status, headers, body}`, with `url` where redirects led away from `asked`, `body_cut` and `body_bytes`
-/// (the whole length, null where it is not known) where the body is longer than what is shown,
-/// `headers_omitted` and `notes`.
+/// Creates `{status, headers, body}`, with `url` if redirects led away from `asked`, `body_cut` and
+/// `body_bytes` (the complete length, null if unknown) if the body is truncated, `headers_omitted` and
+/// `notes`.
 #[must_use]
 pub fn response_json(answer: &WebResponse, shown: RenderedResponse, asked: &Url) -> RawJson {
     let mut result = JsonObject::new();
@@ -37,7 +37,7 @@ pub fn response_json(answer: &WebResponse, shown: RenderedResponse, asked: &Url)
     RawJson::from(&Value::Object(result))
 }
 
-/// The error that a failing status is: with the status, and the beginnings of headers and body.
+/// Creates the error for an error status. It contains the status, and the start of headers and body.
 #[must_use]
 pub fn status_error(answer: &WebResponse, shown: &RenderedResponse) -> ToolError {
     let mut headers = String::new();
@@ -54,7 +54,7 @@ pub fn status_error(answer: &WebResponse, shown: &RenderedResponse) -> ToolError
     error
 }
 
-/// A text, or its beginning with a mark.
+/// A text, or its start with a mark.
 fn cut(text: &str, bytes: usize) -> String {
     if text.len() <= bytes {
         return text.to_owned();

@@ -225,11 +225,11 @@ async fn requests_that_can_not_be_sent_are_invalid() {
     let world = HttpRequestHarness::new();
     let url = "http://127.0.0.1:1/";
     for (arguments, message) in [
-        (json!({"url": "a.example"}), "The address can't be understood: relative URL without a base"),
-        (json!({"url": "file:///etc/passwd"}), "Only http and https addresses can be requested, not file:"),
+        (json!({"url": "a.example"}), "The URL is invalid: relative URL without a base"),
+        (json!({"url": "file:///etc/passwd"}), "Only http and https URLs are supported, not file:"),
         (
             json!({"url": "http://u:p@a.example"}),
-            "The address has a user name or password in it; they belong into a header",
+            "The URL contains a user name or password; pass them in a header instead",
         ),
         (json!({"url": url, "body": "x"}), "a GET request has no body"),
         (json!({"url": url, "method": "HEAD", "body": "x"}), "a HEAD request has no body"),
@@ -289,13 +289,13 @@ async fn failures_of_the_network_are_told_apart() {
     let world = HttpRequestHarness::new();
     let error = world.error(json!({"url": "http://nowhere.example/"})).await;
     assert_eq!((error.code, error.dispatched), (Code::Network, false));
-    assert_eq!(error.message, "The address of nowhere.example can't be found: no such name");
+    assert_eq!(error.message, "Cannot resolve nowhere.example: no such name");
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     drop(listener);
     let error = world.error(json!({"url": format!("http://{address}/")})).await;
     assert_eq!((error.code, error.dispatched, error.retryable), (Code::Network, false, true));
-    assert_eq!(error.message, format!("{address} refused the connection: nothing listens there"));
+    assert_eq!(error.message, format!("{address} refused the connection; no server listens there"));
     let server = StubServer::start(|_| StubReply::Says(Vec::new())).await;
     let error = world.error(json!({"url": server.url("/")})).await;
     assert_eq!((error.code, error.dispatched), (Code::Network, true));

@@ -17,7 +17,7 @@ fn replaced(text: &str) -> ToolOutput {
 }
 
 #[test]
-fn nothing_said_lets_the_call_go_on() {
+fn an_empty_response_means_continue() {
     for text in ["", "\n", r#"{"decision":"continue"}"#, " {\"decision\":\"continue\"}\n"] {
         assert!(matches!(parse_before(text), Ok(BeforeCallDecision::Continue)), "{text:?}");
         assert!(matches!(parse_after(text), Ok(AfterCallDecision::Keep)), "{text:?}");
@@ -25,7 +25,7 @@ fn nothing_said_lets_the_call_go_on() {
 }
 
 #[test]
-fn arguments_and_results_keep_the_bytes_that_the_hook_gave_them() {
+fn arguments_and_results_are_kept_byte_for_byte() {
     let given = r#"{"n":12345678901234567890123, "b":1.0,"a":1e3}"#;
     assert_eq!(arguments(&format!(r#"{{"decision":"modify","arguments":{given}}}"#)), given);
     let output = replaced(&format!(r#"{{"result":{given},"decision":"replace"}}"#));
@@ -34,7 +34,7 @@ fn arguments_and_results_keep_the_bytes_that_the_hook_gave_them() {
 }
 
 #[test]
-fn a_reason_is_told_as_it_is() {
+fn a_reason_is_passed_on_unchanged() {
     match parse_before(r#"{"decision":"cancel","reason":"not on Sundays"}"#) {
         Ok(BeforeCallDecision::Cancel { reason }) => assert_eq!(reason, "not on Sundays"),
         other => panic!("{other:?}"),
@@ -42,7 +42,7 @@ fn a_reason_is_told_as_it_is() {
 }
 
 #[test]
-fn results_are_text_or_structured_with_other_parts_beside_them() {
+fn a_result_is_text_or_structured_with_further_parts() {
     assert_eq!(replaced(r#"{"decision":"replace","result":"a\nb"}"#), ToolOutput::text("a\nb"));
     for value in [json!(null), json!(5), json!(["a"]), json!({ "a": "b" })] {
         let text = json!({ "decision": "replace", "result": value }).to_string();
@@ -57,7 +57,7 @@ fn results_are_text_or_structured_with_other_parts_beside_them() {
 }
 
 #[test]
-fn what_is_no_decision_is_a_fault() {
+fn an_invalid_decision_is_an_error() {
     for text in [
         "yes",
         "{}",
@@ -95,7 +95,7 @@ fn what_is_no_decision_is_a_fault() {
 }
 
 #[test]
-fn faults_tell_the_start_of_what_was_said() {
+fn an_error_contains_the_start_of_the_response() {
     let fault = parse_before(&format!("Traceback\n  line {}", "x".repeat(5000))).unwrap_err();
     assert!(fault.0.contains("Traceback line xxx"), "{fault}");
     assert!(fault.0.ends_with('…') && fault.0.len() < 400, "{fault}");

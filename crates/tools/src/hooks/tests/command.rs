@@ -1,4 +1,4 @@
-//! Hooks that are programs.
+//! Tests of hooks that are programs.
 
 use std::fs;
 use std::path::Path;
@@ -21,7 +21,7 @@ fn faulty<T: std::fmt::Debug>(result: Result<T, HookError>) -> String {
 }
 
 #[tokio::test]
-async fn it_gets_the_question_and_nothing_else() {
+async fn a_program_receives_only_the_request() {
     let place = HookHarness::new();
     let entry = place.script("cat > question; pwd -P > where; echo \"$@\" > args; env > env");
     assert!(matches!(entry.hook.before_call(&call()).await, Ok(BeforeCallDecision::Continue)));
@@ -33,7 +33,7 @@ async fn it_gets_the_question_and_nothing_else() {
     assert_eq!(read("args"), "one\n");
     let mut env: Vec<_> =
         read("env").lines().map(|line| line.split('=').next().unwrap().to_owned()).collect();
-    // The shell's own.
+    // Variables set by the shell itself.
     env.retain(|name| !matches!(name.as_str(), "PWD" | "SHLVL" | "_" | "OLDPWD"));
     env.sort();
     assert_eq!(env, ["MINE", "OURS", "PATH"]);
@@ -44,7 +44,7 @@ async fn it_gets_the_question_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn it_changes_and_stops_calls() {
+async fn a_program_can_modify_and_cancel_calls() {
     match before(r#"echo '{"decision":"modify","arguments":{"flash":false}}'"#).await {
         Ok(BeforeCallDecision::Modify(RawArguments::Json(raw))) => {
             assert_eq!(raw.get(), r#"{"flash":false}"#)
@@ -62,7 +62,7 @@ async fn it_changes_and_stops_calls() {
 }
 
 #[tokio::test]
-async fn it_puts_another_output_in_the_place_of_a_tools_or_of_its_error() {
+async fn a_program_can_replace_an_output_or_an_error() {
     let place = HookHarness::new();
     let entry = place.script(r#"echo '{"decision":"replace","result":{"seen":true}}'"#);
     for outcome in [
@@ -79,7 +79,7 @@ async fn it_puts_another_output_in_the_place_of_a_tools_or_of_its_error() {
 }
 
 #[tokio::test]
-async fn a_program_that_fails_is_a_fault_with_what_it_complained_of_first() {
+async fn a_failing_program_is_an_error_with_the_start_of_stderr() {
     let fault = faulty(before("echo '{\"decision\":\"continue\"}'; echo 'no such list' >&2; exit 3").await);
     assert_eq!(fault, "it failed with exit code 3: no such list");
     assert_eq!(faulty(before("exit 1").await), "it failed with exit code 1");
@@ -93,9 +93,9 @@ async fn a_program_that_fails_is_a_fault_with_what_it_complained_of_first() {
     assert_eq!(fault, "its answer is longer than 16777216 bytes");
 }
 
-/// One whose program has gone since the settings were read.
+/// The program was removed after the settings were read.
 #[tokio::test]
-async fn a_program_that_is_gone_is_a_fault() {
+async fn a_removed_program_is_an_error() {
     let place = HookHarness::new();
     let program = place.at("program");
     fs::copy("/bin/true", &program).unwrap();
@@ -108,9 +108,9 @@ async fn a_program_that_is_gone_is_a_fault() {
     assert!(fault.contains("cannot start "), "{fault}");
 }
 
-/// A program that does not read its question is none the worse for it, however long that is.
+/// A program may ignore its request, however long it is.
 #[tokio::test]
-async fn a_question_need_not_be_read() {
+async fn a_program_may_ignore_its_request() {
     let mut call = another_call();
     let arguments = json!({ "text": "x".repeat(1 << 20) });
     call.arguments =
@@ -130,7 +130,7 @@ async fn content(path: &Path) -> String {
     panic!("{} stayed empty", path.display());
 }
 
-/// The engine drops a question whose time is over.
+/// The engine drops a request on timeout.
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn dropping_a_hook_request_kills_the_program_and_its_children_e7() {

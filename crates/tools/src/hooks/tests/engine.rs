@@ -1,4 +1,4 @@
-//! Hooks that are programs, in the path of a call.
+//! Tests of hooks that are programs, in calls through the engine.
 
 use std::fs;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ struct SayArguments {
     words: String,
 }
 
-/// The envelope of a call of a tool that says words again.
+/// Calls a tool that echoes words, and returns the envelope.
 async fn call(hooks: Vec<HookEntry>, arguments: Value) -> Value {
     let registry = Registry::new();
     let lease = registry.lease("test".parse().unwrap(), SourceRetention::Nothing);
@@ -32,7 +32,7 @@ async fn call(hooks: Vec<HookEntry>, arguments: Value) -> Value {
     json!(ResultEnvelope(&finished.outcome))
 }
 
-/// Takes a word out of what goes in, and another out of what comes back.
+/// Removes a word from the arguments, and another from the result.
 const CENSOR: &str = r#"read -r question
 case "$question" in
   *'"stage":"before"'*) echo '{"decision":"modify","arguments":{"words":"b and c"}}' ;;
@@ -41,14 +41,14 @@ case "$question" in
 esac"#;
 
 #[tokio::test]
-async fn it_changes_what_goes_in_and_what_comes_back() {
+async fn a_hook_changes_arguments_and_result() {
     let place = HookHarness::new();
     let told = call(vec![place.script(CENSOR)], json!({ "words": "a" })).await;
     assert_eq!(told, json!({ "status": "success", "result": "b" }));
 }
 
 #[tokio::test]
-async fn what_it_makes_of_the_arguments_is_checked() {
+async fn modified_arguments_are_validated() {
     let place = HookHarness::new();
     let mut hook = place.script(r#"echo '{"decision":"modify","arguments":{"words":5}}'"#);
     hook.runs_after = false;

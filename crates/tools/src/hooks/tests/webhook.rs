@@ -1,4 +1,4 @@
-//! Hooks that are addresses.
+//! Tests of hooks that are webhooks.
 
 use serde_json::Value;
 use toolway_core::{AfterCallDecision, BeforeCallDecision, HookEntry, HookError, RawArguments};
@@ -25,7 +25,7 @@ async fn fault(reply: impl Fn() -> StubReply + Send + Sync + 'static) -> String 
 }
 
 #[tokio::test]
-async fn the_question_is_posted_and_signed() {
+async fn the_request_is_posted_and_signed() {
     let server = StubServer::start(|_| answer("204 No Content", &[], b"")).await;
     let entry = at(&server);
     assert!(matches!(entry.hook.before_call(&call()).await, Ok(BeforeCallDecision::Continue)));
@@ -42,7 +42,7 @@ async fn the_question_is_posted_and_signed() {
 }
 
 #[tokio::test]
-async fn its_answer_is_the_decision() {
+async fn the_response_body_is_the_decision() {
     let modify = br#"{"decision":"modify","arguments":{"flash":false}}"#;
     match before(|| answer("200 OK", &["Content-Type: application/json"], modify)).await {
         Ok(BeforeCallDecision::Modify(RawArguments::Json(raw))) => {
@@ -69,7 +69,7 @@ async fn its_answer_is_the_decision() {
 }
 
 #[tokio::test]
-async fn an_answer_of_failure_is_a_fault() {
+async fn an_error_status_is_an_error() {
     for (status, said) in [
         ("500 Internal Server Error", "it answered 500 Internal Server Error"),
         ("503 Service Unavailable", "it answered 503 Service Unavailable"),
@@ -97,7 +97,7 @@ async fn redirects_are_not_followed() {
 }
 
 #[tokio::test]
-async fn a_long_answer_is_read_to_its_bound_and_no_further() {
+async fn a_response_is_read_only_up_to_the_limit() {
     let head = b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n".to_vec();
     let server = StubServer::start(move |_| StubReply::Endless(head.clone(), vec![b' '; 64 << 10])).await;
     let said = at(&server).hook.before_call(&call()).await.unwrap_err().0;
@@ -105,9 +105,9 @@ async fn a_long_answer_is_read_to_its_bound_and_no_further() {
     server.wait_for_disconnect().await;
 }
 
-/// What the fault says names neither the address nor what stands in it.
+/// Error messages contain neither the URL nor its parts.
 #[tokio::test]
-async fn a_connection_that_fails_is_a_fault() {
+async fn a_failed_connection_is_an_error() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let free = listener.local_addr().unwrap();
     drop(listener);
@@ -121,9 +121,9 @@ async fn a_connection_that_fails_is_a_fault() {
     assert!(said.starts_with("it can't be asked") && !said.contains("t0ken"), "{said}");
 }
 
-/// The engine drops a question whose time is over.
+/// The engine drops a request on timeout.
 #[tokio::test]
-async fn a_question_that_is_dropped_closes_the_connection() {
+async fn dropping_a_request_closes_the_connection() {
     let server =
         StubServer::start(|_| StubReply::Hangs(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n".to_vec()))
             .await;

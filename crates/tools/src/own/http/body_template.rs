@@ -1,24 +1,24 @@
-//! The body of a definition: JSON with holes in its strings, or text.
+//! Template for a request body: JSON with placeholders in its strings, or text.
 
 use serde_json::Value;
 use toolway_types::{Code, JsonObject, ToolError};
 
 use super::text_template::{SecretMap, TextTemplate, percent_encode};
 
-/// A body with holes in it.
+/// A body with placeholders.
 #[derive(Debug)]
 pub(super) enum BodyTemplate {
     Json(JsonTemplate),
-    /// Text, into which values go as they are.
+    /// Text, with values inserted unchanged.
     Text(TextTemplate),
-    /// Pairs of a form, into which values go percent-encoded.
+    /// A form, with values percent-encoded.
     Form(TextTemplate),
 }
 
-/// JSON with holes in it.
+/// A JSON value with placeholders.
 #[derive(Debug)]
 pub(super) enum JsonTemplate {
-    /// Without holes.
+    /// A value without placeholders.
     Fixed(Value),
     Text(TextTemplate),
     Array(Vec<JsonTemplate>),
@@ -26,11 +26,11 @@ pub(super) enum JsonTemplate {
 }
 
 impl BodyTemplate {
-    /// Reads a body: a table or a list is JSON, and so is text that is a JSON object or array; other text is
-    /// text, or pairs of a form where the definition's `Content-Type` says so.
+    /// Parses a body. A table or a list is JSON, and so is text that is a JSON object or array. Other text is
+    /// a form if the definition's `Content-Type` says so, otherwise plain text.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// A description of the problem.
     pub(super) fn parse(given: Value, is_form: bool) -> Result<Self, String> {
         let body = match given {
             Value::String(text) => match serde_json::from_str::<Value>(&text) {
@@ -39,12 +39,12 @@ impl BodyTemplate {
                 _ => Self::Text(template(&text)?),
             },
             json @ (Value::Object(_) | Value::Array(_)) => Self::Json(JsonTemplate::parse(json)?),
-            _ => return Err("body: it is a table, a list, or text".to_owned()),
+            _ => return Err("body must be a table, a list or text".to_owned()),
         };
         Ok(body)
     }
 
-    /// What it is, for a `Content-Type` where the definition has none.
+    /// Default `Content-Type`, for a definition without that header.
     pub(super) fn media_type(&self) -> &'static str {
         match self {
             Self::Json(_) => "application/json",
@@ -52,7 +52,7 @@ impl BodyTemplate {
         }
     }
 
-    /// The parameters that it names.
+    /// Parameters used by the body.
     pub(super) fn placeholders(&self) -> Vec<&str> {
         match self {
             Self::Json(json) => json.placeholders(),
@@ -60,7 +60,7 @@ impl BodyTemplate {
         }
     }
 
-    /// Those without which there is no body.
+    /// Parameters without which the body cannot be built.
     pub(super) fn required_placeholders(&self) -> Vec<&str> {
         match self {
             Self::Json(_) => Vec::new(),
@@ -68,10 +68,10 @@ impl BodyTemplate {
         }
     }
 
-    /// The body for these arguments.
+    /// Builds the body for these arguments.
     ///
     /// # Errors
-    /// Where a value is missing in text.
+    /// Fails if a value in a text body is missing.
     pub(super) fn fill(&self, arguments: &JsonObject) -> Result<Vec<u8>, ToolError> {
         let text = match self {
             Self::Json(json) => Some(json.fill(arguments).unwrap_or_default().to_string()),
@@ -91,7 +91,7 @@ impl JsonTemplate {
             Value::String(text) => Self::Text(template(&text)?),
             Value::Array(items) => Self::Array(items.into_iter().map(Self::parse).collect::<Result<_, _>>()?),
             Value::Object(members) => {
-                // How TOML hands over a date, which JSON does not have.
+                // TOML dates arrive in this form; JSON has no equivalent.
                 if members.contains_key("$__toml_private_datetime") {
                     return Err("body: JSON has no dates; write the date as text".to_owned());
                 }
@@ -111,8 +111,8 @@ impl JsonTemplate {
         }
     }
 
-    /// The value for these arguments: a text that is one hole becomes the argument itself, whatever it is. What
-    /// has a value missing is left out of what it is in.
+    /// Builds the value for these arguments. A string that consists of one placeholder becomes the argument
+    /// itself. A member or element whose value is missing is omitted.
     fn fill(&self, arguments: &JsonObject) -> Option<Value> {
         match self {
             Self::Fixed(value) => Some(value.clone()),
@@ -133,7 +133,7 @@ impl JsonTemplate {
 fn template(text: &str) -> Result<TextTemplate, String> {
     let template = TextTemplate::parse(text).map_err(|problem| format!("body: {problem}"))?;
     if template.secret_names().next().is_some() {
-        return Err("body: secrets are for headers".to_owned());
+        return Err("body: secrets are only allowed in headers".to_owned());
     }
     Ok(template)
 }

@@ -1,4 +1,4 @@
-//! What of an answer the call gives: never a secret that the server echoes.
+//! Selects the result from a response, and masks secrets that the server echoes.
 
 use secrecy::ExposeSecret;
 use serde_json::Value;
@@ -7,10 +7,10 @@ use toolway_types::{Code, RawJson, ToolError};
 use super::text_template::SecretMap;
 use crate::web::{RenderedResponse, WebResponse};
 
-/// A secret that is shorter could stand anywhere by chance, and is not masked.
+/// Minimum length of a masked secret, in bytes. A shorter one could occur by chance.
 const MIN_MASKED_LENGTH: usize = 6;
 
-/// Masks secrets that a server echoes.
+/// Masks secrets in a text.
 fn mask(text: &str, secrets: &SecretMap) -> String {
     let mut text = text.to_owned();
     for (name, secret) in secrets {
@@ -22,7 +22,7 @@ fn mask(text: &str, secrets: &SecretMap) -> String {
     text
 }
 
-/// What is shown of an answer, with the secrets in it masked.
+/// Masks secrets in a rendered response.
 pub(super) fn mask_response(mut shown: RenderedResponse, secrets: &SecretMap) -> RenderedResponse {
     shown.body = mask(&shown.body, secrets);
     shown.headers.values_mut().for_each(|value| mask_json(value, secrets));
@@ -38,7 +38,7 @@ fn mask_json(value: &mut Value, secrets: &SecretMap) {
     }
 }
 
-/// The part of an answer's JSON that a pointer names.
+/// Selects the part of a JSON response at a pointer.
 pub(super) fn json_part(
     answer: &WebResponse,
     pointer: &str,
@@ -47,7 +47,7 @@ pub(super) fn json_part(
     let failed = |message: String| Err(ToolError::new(Code::ToolFailed, message).with_dispatched(true));
     if answer.body.cut {
         let message =
-            format!("The answer is longer than {} bytes, so it was not read", answer.body.bytes.len());
+            format!("The response is longer than {} bytes, so it was not read", answer.body.bytes.len());
         return Err(ToolError::new(Code::OutputTooLarge, message)
             .with_hint("The limit is the setting tools.http_request.body_bytes")
             .with_dispatched(true));
@@ -57,11 +57,11 @@ pub(super) fn json_part(
     } else {
         match serde_json::from_slice::<Value>(answer.body.bytes.trim_ascii()) {
             Ok(value) => value,
-            Err(error) => return failed(format!("The answer ({}) is not JSON: {error}", answer.status)),
+            Err(error) => return failed(format!("The response ({}) is not JSON: {error}", answer.status)),
         }
     };
     match whole.pointer(pointer) {
-        None => failed(format!("The answer ({}) has nothing at {pointer:?}", answer.status)),
+        None => failed(format!("The response ({}) has no value at {pointer:?}", answer.status)),
         Some(part) => {
             let mut part = part.clone();
             mask_json(&mut part, secrets);

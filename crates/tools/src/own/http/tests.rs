@@ -64,7 +64,7 @@ async fn call(tool: Arc<dyn Tool>, arguments: Value) -> Result<Value, ToolError>
 }
 
 #[tokio::test]
-async fn a_whole_definition_makes_its_request_and_gives_its_part() {
+async fn a_complete_definition_sends_its_request_and_returns_the_selected_part() {
     let server =
         StubServer::start(|_| answer("200 OK", &[], br#"{"hits": [{"id": 1}], "key": "s3cret-key"}"#)).await;
     let toml = format!(
@@ -93,7 +93,7 @@ async fn a_whole_definition_makes_its_request_and_gives_its_part() {
 }
 
 #[tokio::test]
-async fn without_a_pointer_it_is_status_headers_and_body() {
+async fn without_a_pointer_the_result_is_status_headers_and_body() {
     let server = StubServer::start(|_| answer("201 Created", &["X-A: 1"], b"made")).await;
     let tool = tool(&format!("url = {:?}", server.url("/")), spec(&[], &[]));
     assert_eq!(tool.spec().annotations().read_only_hint, Some(true));
@@ -136,7 +136,7 @@ async fn secrets_are_sent_only_to_their_host_and_masked_in_responses_e11() {
 }
 
 #[tokio::test]
-async fn secrets_that_can_not_be_used_are_said_without_their_words() {
+async fn an_unusable_secret_is_reported_without_its_text() {
     let define = |name: &str| {
         let toml = format!("url = \"http://127.0.0.1:1/\"\nheaders = {{ X-Key = \"{{secret:{name}}}\" }}");
         tool(&toml, spec(&[], &[]))
@@ -146,7 +146,7 @@ async fn secrets_that_can_not_be_used_are_said_without_their_words() {
         (error.code, error.message.as_str()),
         (
             Code::ToolFailed,
-            "A secret of this tool can't be had: no secret in the environment variable GONE: it is not set"
+            "A secret of this tool cannot be read: no secret in the environment variable GONE: it is not set"
         )
     );
     let error = call(define("broken"), json!({})).await.unwrap_err();
@@ -157,7 +157,7 @@ async fn secrets_that_can_not_be_used_are_said_without_their_words() {
 }
 
 #[tokio::test]
-async fn a_status_of_failure_is_an_error() {
+async fn an_error_status_is_an_error() {
     for (line, retryable) in
         [("404 Not Found", false), ("429 Too Many Requests", true), ("502 Bad Gateway", true)]
     {
@@ -171,16 +171,16 @@ async fn a_status_of_failure_is_an_error() {
 }
 
 #[tokio::test]
-async fn answers_without_the_part_are_failures() {
+async fn a_response_without_the_selected_part_is_an_error() {
     for (body, pointer, expected) in [
         (r#"{"a": {"b": null}}"#, "/a/b", Ok(json!(null))),
         (r#"{"a": [1, 2]}"#, "/a/1", Ok(json!(2))),
         (r#"{"a/b": 1}"#, "/a~1b", Ok(json!(1))),
         (" 5\n", "", Ok(json!(5))),
         ("", "", Ok(json!(null))),
-        ("", "/a", Err("The answer (200 OK) has nothing at \"/a\"")),
-        (r#"{"a": 1}"#, "/b", Err("The answer (200 OK) has nothing at \"/b\"")),
-        ("<html>", "/b", Err("The answer (200 OK) is not JSON: expected value at line 1 column 1")),
+        ("", "/a", Err("The response (200 OK) has no value at \"/a\"")),
+        (r#"{"a": 1}"#, "/b", Err("The response (200 OK) has no value at \"/b\"")),
+        ("<html>", "/b", Err("The response (200 OK) is not JSON: expected value at line 1 column 1")),
     ] {
         let server = StubServer::start(move |_| answer("200 OK", &[], body.as_bytes())).await;
         let tool =
@@ -225,7 +225,7 @@ async fn a_private_host_needs_the_owners_permission_e11() {
 }
 
 #[test]
-fn annotations_say_what_only_reads_unless_the_owner_does() {
+fn read_only_methods_are_annotated_unless_the_owner_sets_annotations() {
     let hint = |method: &str, annotations: Option<Value>| {
         let annotations = annotations.as_ref().map(RawJson::from);
         let toml = format!("method = {method:?}\nurl = \"https://a.example/\"");
@@ -241,30 +241,25 @@ fn annotations_say_what_only_reads_unless_the_owner_does() {
 }
 
 #[test]
-fn definitions_that_do_not_fit_are_refused_with_the_reason() {
+fn an_invalid_definition_is_refused_with_the_reason() {
     let url = "url = \"https://a.example/{id}?q={q}\"";
     for (more, required, parameters, problem) in [
-        ("", &["id"][..], &["id"][..], "{q} is no parameter"),
+        ("", &["id"][..], &["id"][..], "{q} is not a parameter"),
         (
             "",
             &["id"],
             &["id", "q", "idle"],
-            "the parameter \"idle\" goes nowhere: {idle} is in neither url, headers nor body",
+            "the parameter \"idle\" is unused; add {idle} to url, headers or body",
         ),
         (
             "",
             &["q"],
             &["id", "q"],
-            "the parameter \"id\" must be among the required ones: without it there is no path or body",
+            "the parameter \"id\" must be required, because the path or body contains it",
         ),
-        ("method = \"GET\"\nbody = \"x\"", &["id"], &["id", "q"], "body: a GET request has none"),
-        ("method = \"TRACE\"", &["id"], &["id", "q"], "method: it is GET, HEAD, POST, PUT, PATCH or DELETE"),
-        (
-            "result_pointer = \"hits\"",
-            &["id"],
-            &["id", "q"],
-            "result_pointer: a JSON pointer is \"\" or starts with /",
-        ),
+        ("method = \"GET\"\nbody = \"x\"", &["id"], &["id", "q"], "body: a GET request cannot have a body"),
+        ("method = \"TRACE\"", &["id"], &["id", "q"], "method must be GET, HEAD, POST, PUT, PATCH or DELETE"),
+        ("result_pointer = \"hits\"", &["id"], &["id", "q"], "result_pointer must be \"\" or start with /"),
         ("timeout_s = 0", &["id"], &["id", "q"], "timeout_s must be a number of seconds above 0"),
         ("timeout_s = -1.5", &["id"], &["id", "q"], "timeout_s must be a number of seconds above 0"),
         (
@@ -289,9 +284,9 @@ fn definitions_that_do_not_fit_are_refused_with_the_reason() {
             "headers = { X-A = \"geheim {\" }",
             &["id"],
             &["id", "q"],
-            "headers: X-A: a brace that is not closed; braces themselves are {{ and }}",
+            "headers: X-A: an unclosed brace; write {{ and }} for literal braces",
         ),
-        ("headers = { X-A = \"{z}\" }", &["id"], &["id", "q"], "{z} is no parameter"),
+        ("headers = { X-A = \"{z}\" }", &["id"], &["id", "q"], "{z} is not a parameter"),
         (
             "method = \"POST\"\nbody = 2026-01-01",
             &["id"],

@@ -1,5 +1,5 @@
-//! Text with holes in it: `{name}` for the value of a parameter, `{secret:NAME}` for a secret where there may be
-//! one, `{{` and `}}` for braces.
+//! Text template: `{name}` is the value of a parameter, `{secret:NAME}` a secret where secrets are allowed,
+//! and `{{` and `}}` are literal braces.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,10 +8,10 @@ use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 use toolway_types::JsonObject;
 
-/// What a hole for a secret starts with.
+/// Prefix of a placeholder for a secret.
 const SECRET: &str = "secret:";
 
-/// The secrets that a request needs, by name.
+/// Secrets of a request, by name.
 pub(super) type SecretMap = HashMap<Arc<str>, SecretString>;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -21,15 +21,15 @@ enum TemplatePiece {
     Secret(Arc<str>),
 }
 
-/// Text with holes in it.
+/// Text with placeholders.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct TextTemplate(Vec<TemplatePiece>);
 
 impl TextTemplate {
-    /// Reads a template.
+    /// Parses a template.
     ///
     /// # Errors
-    /// What is wrong with it, without the text around it: a header's may be a secret.
+    /// A description of the problem, without the surrounding text, because a header may contain a secret.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let mut pieces = Vec::new();
         let mut plain = String::new();
@@ -46,7 +46,9 @@ impl TextTemplate {
                     }
                     pieces.push(parse_placeholder(&mut rest)?);
                 }
-                '}' => return Err("a closing brace too many; braces themselves are {{ and }}".to_owned()),
+                '}' => {
+                    return Err("an unmatched closing brace; write {{ and }} for literal braces".to_owned());
+                }
                 c => plain.push(c),
             }
         }
@@ -56,7 +58,7 @@ impl TextTemplate {
         Ok(Self(pieces))
     }
 
-    /// The parameters that it names.
+    /// Parameters used by the template.
     pub(super) fn placeholders(&self) -> impl Iterator<Item = &str> {
         self.0.iter().filter_map(|piece| match piece {
             TemplatePiece::Placeholder(name) => Some(name.as_str()),
@@ -64,7 +66,7 @@ impl TextTemplate {
         })
     }
 
-    /// The secrets that it names.
+    /// Secrets used by the template.
     pub(super) fn secret_names(&self) -> impl Iterator<Item = &Arc<str>> {
         self.0.iter().filter_map(|piece| match piece {
             TemplatePiece::Secret(name) => Some(name),
@@ -72,7 +74,7 @@ impl TextTemplate {
         })
     }
 
-    /// The parameter whose value it is as a whole, where it is nothing else.
+    /// The parameter, if the template consists of exactly one placeholder.
     pub(super) fn sole_placeholder(&self) -> Option<&str> {
         match self.0.as_slice() {
             [TemplatePiece::Placeholder(name)] => Some(name),
@@ -80,8 +82,7 @@ impl TextTemplate {
         }
     }
 
-    /// The text with the values in their places, each as `encode` writes it; none where a value or a secret is
-    /// missing.
+    /// Inserts the values, each encoded by `encode`. None if a value or a secret is missing.
     pub(super) fn fill(
         &self,
         arguments: &JsonObject,
@@ -100,26 +101,26 @@ impl TextTemplate {
     }
 }
 
-/// What stands between two braces, the first of which was read.
+/// Parses a placeholder after its opening brace.
 fn parse_placeholder(rest: &mut impl Iterator<Item = char>) -> Result<TemplatePiece, String> {
     let mut name = String::new();
     loop {
         match rest.next() {
             Some('}') => break,
             Some('{') | None => {
-                return Err("a brace that is not closed; braces themselves are {{ and }}".to_owned());
+                return Err("an unclosed brace; write {{ and }} for literal braces".to_owned());
             }
             Some(c) => name.push(c),
         }
     }
     let secret = name.strip_prefix(SECRET);
     if secret.unwrap_or(&name).is_empty() {
-        return Err("braces without a name in them; braces themselves are {{ and }}".to_owned());
+        return Err("braces without a name; write {{ and }} for literal braces".to_owned());
     }
     Ok(secret.map(|secret| TemplatePiece::Secret(secret.into())).unwrap_or(TemplatePiece::Placeholder(name)))
 }
 
-/// A parameter's value as text: text as it is, anything else as JSON; none where it was not given, or is null.
+/// A parameter's value as text: a string unchanged, any other value as JSON. None if it is missing or null.
 fn value(arguments: &JsonObject, name: &str) -> Option<String> {
     match arguments.get(name)? {
         Value::Null => None,
@@ -128,7 +129,7 @@ fn value(arguments: &JsonObject, name: &str) -> Option<String> {
     }
 }
 
-/// Everything but the characters that mean nothing anywhere in a URL (RFC 3986, 2.3), as `%XX`.
+/// Percent-encodes everything except unreserved characters (RFC 3986, section 2.3).
 pub(super) fn percent_encode(text: &str) -> String {
     let mut encoded = String::with_capacity(text.len());
     for byte in text.bytes() {

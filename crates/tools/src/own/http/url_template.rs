@@ -1,4 +1,4 @@
-//! The URL of a definition: where it leads is fixed, values are in its path and its query.
+//! URL template with a fixed origin, and placeholders in the path and the query.
 
 use reqwest::Url;
 use toolway_types::{Code, JsonObject, ToolError};
@@ -6,34 +6,32 @@ use toolway_types::{Code, JsonObject, ToolError};
 use super::text_template::{SecretMap, TextTemplate, percent_encode};
 use crate::web::{parse_url, same_origin};
 
-/// A URL with holes in it.
+/// A URL with placeholders.
 #[derive(Debug)]
 pub(super) struct UrlTemplate {
     /// Scheme, host and port.
     origin: Url,
-    /// What comes after them, as far as the query.
+    /// Segments of the path.
     path: Vec<TextTemplate>,
-    /// The parts of the query, between its `&`s.
+    /// Parts of the query, between the `&`s.
     query: Vec<TextTemplate>,
 }
 
 impl UrlTemplate {
-    /// Reads the URL of a definition.
+    /// Parses the URL of a definition.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// A description of the problem.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let after_scheme = text.find("://").map_or(0, |at| at + 3);
         let end =
             text.get(after_scheme..).and_then(|rest| rest.find(['/', '?', '#'])).map(|at| after_scheme + at);
         let (origin, rest) = text.split_at_checked(end.unwrap_or(text.len())).unwrap_or((text, ""));
         if origin.contains(['{', '}']) {
-            return Err("url: scheme and host can't have holes in them".to_owned());
+            return Err("url: scheme and host cannot contain placeholders".to_owned());
         }
         if rest.contains('#') {
-            return Err(
-                "url: what comes after # is never sent; write %23 for the character itself".to_owned()
-            );
+            return Err("url: text after # is never sent; write %23 for a literal #".to_owned());
         }
         let origin = parse_url(origin).map_err(|error| format!("url: {error}"))?;
         let (path, query) = rest.split_once('?').unwrap_or((rest, ""));
@@ -43,25 +41,27 @@ impl UrlTemplate {
         let query =
             query.split('&').filter(|part| !part.is_empty()).map(read).collect::<Result<Vec<_>, _>>()?;
         if path.iter().chain(&query).any(|part| part.secret_names().next().is_some()) {
-            return Err("url: secrets are for headers; a URL is shown and logged".to_owned());
+            return Err(
+                "url: secrets are only allowed in headers, because a URL is shown and logged".to_owned()
+            );
         }
         Ok(Self { origin, path, query })
     }
 
-    /// The parameters that it names.
+    /// Parameters used by the URL.
     pub(super) fn placeholders(&self) -> impl Iterator<Item = &str> {
         self.path.iter().chain(&self.query).flat_map(TextTemplate::placeholders)
     }
 
-    /// Those without which there is no URL.
+    /// Parameters without which the URL cannot be built.
     pub(super) fn required_placeholders(&self) -> impl Iterator<Item = &str> {
         self.path.iter().flat_map(TextTemplate::placeholders)
     }
 
-    /// The URL for these arguments. A part of the query whose value is missing is left out.
+    /// Builds the URL for these arguments. A part of the query whose value is missing is omitted.
     ///
     /// # Errors
-    /// Where a value would change which path it is, or the URL is too long.
+    /// Fails if a value would change the structure of the path, or the URL is too long.
     pub(super) fn fill(&self, arguments: &JsonObject) -> Result<Url, ToolError> {
         let invalid = |message: String| ToolError::new(Code::InvalidArguments, message);
         let mut text = self.origin.origin().ascii_serialization();
@@ -95,7 +95,7 @@ impl UrlTemplate {
     }
 }
 
-/// Whether a segment of a path says something about the segments around it; dots may be written as `%2e`.
+/// True if a path segment has a special meaning (empty, `.` or `..`). Dots may be written as `%2e`.
 fn is_dot_segment(segment: &str) -> bool {
     matches!(segment.to_ascii_lowercase().replace("%2e", ".").as_str(), "" | "." | "..")
 }

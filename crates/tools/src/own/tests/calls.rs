@@ -1,4 +1,4 @@
-//! Calls of owner-made commands, the way every call takes.
+//! Tests of calls of owner-defined commands through the engine.
 
 use std::fs;
 use std::time::Duration;
@@ -10,14 +10,14 @@ use toolway_types::ResultEnvelope;
 
 use crate::own::testing::{OwnToolHarness, command, content, gone};
 
-/// A tool that runs a script of the place.
+/// A tool that runs a script.
 fn shell(place: &OwnToolHarness, script: &str, more: &str) -> String {
     let path = place.script("script", script);
     command("it", &format!("program = 'bash'\nargs = ['{}']\npass_env = ['PATH']\n{more}", path.display()))
 }
 
 #[tokio::test]
-async fn it_runs_in_the_folder_for_that_with_nothing_but_its_arguments() {
+async fn a_command_runs_in_its_folder_with_only_its_arguments() {
     let mut place = OwnToolHarness::new();
     place.define("a.toml", &command("where_it_is", "program = 'pwd'\nargs = ['-P']"));
     place.define("b.toml", &command("what_it_has", "program = 'env'\npass_env = ['LANG']"));
@@ -86,7 +86,7 @@ async fn argument_values_with_shell_syntax_are_passed_as_plain_text_e5() {
     }
 }
 
-/// The script's children: one that holds the pipes, and one whose parent has gone.
+/// Children of the script: one that keeps the pipes open, and one whose parent has ended.
 const FAMILY: &str = "trap '' TERM INT HUP
 sleep 300 & echo $! > child.new
 (sleep 300 <&- >&- 2>&- & echo $! > daemon.new)
@@ -155,7 +155,7 @@ async fn leftover_child_processes_do_not_delay_the_call_e7() {
 }
 
 #[tokio::test]
-async fn arguments_go_to_standard_input_where_the_definition_says_so() {
+async fn arguments_can_be_passed_on_standard_input() {
     let place = OwnToolHarness::new();
     let more = "program = 'cat'\ninput = 'stdin-json'\noutput = 'json'\nparameters = '{\"additionalProperties\":true}'";
     place.define("a.toml", &command("it", more));
@@ -164,9 +164,9 @@ async fn arguments_go_to_standard_input_where_the_definition_says_so() {
     assert_eq!(told["result"]["stdout"], arguments);
 }
 
-/// What a definition says of a tool is what policy and models go by.
+/// Policy and models rely on the spec.
 #[test]
-fn the_spec_is_the_definitions() {
+fn the_spec_has_the_fields_of_the_definition() {
     let place = OwnToolHarness::new();
     place.define(
         "a.toml",

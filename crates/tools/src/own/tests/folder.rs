@@ -1,4 +1,4 @@
-//! Definitions that are added and removed.
+//! Tests of adding and removing definitions.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use crate::own::testing::{OwnToolHarness, command};
 use crate::own::{RemoveDefinitionError, WriteDefinitionError, remove, write_definition};
 
 #[test]
-fn what_is_added_is_there_as_it_was_written() {
+fn an_added_definition_keeps_its_text() {
     let place = OwnToolHarness::new();
     let text = format!("# mine\n{}", command("hello", "program = 'echo'\nargs = ['hello']"));
     let added = write_definition(&text, &place.sources, &place.kit).unwrap();
@@ -21,7 +21,7 @@ fn what_is_added_is_there_as_it_was_written() {
 
 #[cfg(unix)]
 #[test]
-fn definitions_are_for_their_owner_alone() {
+fn only_the_owner_can_read_definitions() {
     use std::os::unix::fs::PermissionsExt;
 
     let place = OwnToolHarness::new();
@@ -31,11 +31,11 @@ fn definitions_are_for_their_owner_alone() {
 }
 
 #[test]
-fn what_can_not_stand_is_not_added() {
+fn an_invalid_definition_is_not_added() {
     let mut place = OwnToolHarness::new();
     place.define("old.toml", &command("old", "program = 'true'"));
     let listed = place.list("mine.toml", &command("mine", "program = 'true'"));
-    // What is wrong elsewhere is no obstacle.
+    // Invalid definitions elsewhere do not matter.
     place.define("broken.toml", "[[tool]]\n");
     let add = |text: &str| write_definition(text, &place.sources, &place.kit).unwrap_err();
     let two = [command("a", "program = 'true'"), command("b", "program = 'true'")].concat();
@@ -61,9 +61,9 @@ fn what_can_not_stand_is_not_added() {
     assert_eq!(fs::read_dir(&place.sources.folder).unwrap().count(), 2);
 }
 
-/// Also where what is there can't stand: it may be somebody's work.
+/// Also if the existing definition is invalid, because the file may be the owner's work.
 #[test]
-fn a_file_that_is_there_is_not_written_over() {
+fn an_existing_file_is_not_overwritten() {
     let place = OwnToolHarness::new();
     let path = place.define("a.toml", "[[tool]]\nname = 'a'\n");
     let error = write_definition(&command("a", "program = 'true'"), &place.sources, &place.kit).unwrap_err();
@@ -72,7 +72,7 @@ fn a_file_that_is_there_is_not_written_over() {
 }
 
 #[test]
-fn only_what_the_folder_holds_alone_is_removed() {
+fn only_a_definition_in_its_own_file_is_removed() {
     let mut place = OwnToolHarness::new();
     let alone = place.define("alone.toml", &command("alone", "program = 'true'"));
     let renamed = place.define("other_name.toml", &command("renamed", "program = 'true'"));

@@ -3,12 +3,12 @@ use proptest::prelude::*;
 use super::*;
 
 fn judged(text: &str) -> Option<SpecialPurpose> {
-    special_purpose(text.parse().unwrap_or_else(|_| panic!("{text} is no address")))
+    special_purpose(text.parse().unwrap_or_else(|_| panic!("{text} is not an address")))
 }
 
-/// Derived from IANA's "IPv4 Special-Purpose Address Registry" and "IPv6 Special-Purpose Address Registry" (the
-/// first and last address of blocks, and their neighbours), the IPv4 and IPv6 address space registries, and
-/// the clouds' manuals for their metadata services.
+/// The table is derived from IANA's "IPv4 Special-Purpose Address Registry" and "IPv6 Special-Purpose Address
+/// Registry" (first and last address of blocks, and their neighbours), the IPv4 and IPv6 address space
+/// registries, and the clouds' manuals for their metadata services.
 #[test]
 fn addresses_are_classified_by_the_iana_registries_e11() {
     use SpecialPurpose::*;
@@ -130,14 +130,14 @@ fn addresses_are_classified_by_the_iana_registries_e11() {
         ("64:ff9b:1::1.1.1.1", Some(Unspecified)),
         ("64:ff9b:1:a9fe:a9:fe00::", Some(Metadata)),
         ("64:ff9b:1:101:1:100:101:101", Some(Translated)),
-        // 6to4 of 10.0.0.1, of 1.1.1.1; Teredo with the client 10.0.0.1, with everybody public:
+        // 6to4 of 10.0.0.1 and of 1.1.1.1; Teredo with the client 10.0.0.1, and with public addresses only:
         ("2002:a00:1::1", Some(Private)),
         ("2002:a9fe:a9fe::", Some(Metadata)),
         ("2002:101:101::1", Some(Translated)),
         ("2001:0:4136:e378:8000:63bf:f5ff:fffe", Some(Private)),
         ("2001:0:7f00:1:8000:63bf:3fff:fdd2", Some(Loopback)),
         ("2001:0:4136:e378:8000:63bf:fefe:fefe", Some(Translated)),
-        // ISATAP below a public prefix, with 192.168.0.1 and with 1.1.1.1:
+        // ISATAP with a public prefix, with 192.168.0.1 and with 1.1.1.1:
         ("2606:4700::5efe:c0a8:1", Some(Private)),
         ("2606:4700::200:5efe:101:101", None),
     ];
@@ -155,7 +155,7 @@ fn names_of_metadata_services_and_of_this_computer() {
     assert!(!is_localhost("notlocalhost") && !is_localhost("localhost.example.org"));
 }
 
-/// An address of a block that is not public.
+/// Generates addresses in blocks that are not public.
 fn hidden_v4() -> impl Strategy<Value = Ipv4Addr> {
     (0..IPV4.len(), any::<u32>()).prop_map(|(at, bits)| {
         let net = IPV4[at].0;

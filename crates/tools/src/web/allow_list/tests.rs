@@ -14,7 +14,7 @@ fn opens(list: &AllowList, address: &str, port: u16) -> bool {
 }
 
 #[test]
-fn hosts_are_opened_by_their_whole_name() {
+fn a_host_is_allowed_by_its_full_name() {
     let list = list(&["NAS.home.arpa", "büro.example", "printer:8080"]);
     assert_eq!(list.match_name("nas.home.arpa", 80), NameMatch::Exact);
     assert_eq!(list.match_name("xn--bro-hoa.example", 443), NameMatch::Exact);
@@ -25,7 +25,7 @@ fn hosts_are_opened_by_their_whole_name() {
 }
 
 #[test]
-fn a_star_opens_what_is_below_a_domain_but_not_the_domain() {
+fn a_star_allows_subdomains_but_not_the_domain() {
     let list = list(&["*.home.arpa", "*.lab.example:8443", "x.home.arpa"]);
     assert_eq!(list.match_name("nas.home.arpa", 80), NameMatch::Subdomain);
     assert_eq!(list.match_name("a.nas.home.arpa", 80), NameMatch::Subdomain);
@@ -37,7 +37,7 @@ fn a_star_opens_what_is_below_a_domain_but_not_the_domain() {
 }
 
 #[test]
-fn addresses_and_networks_in_every_spelling() {
+fn addresses_and_networks_match_in_every_spelling() {
     let list =
         list(&["10.1.0.9/16", "192.168.1.10:8080", "fd00::10", "[fd00::20]:81", "::ffff:172.16.0.0/108"]);
     assert!(opens(&list, "10.1.255.255", 1) && !opens(&list, "10.2.0.0", 1));
@@ -54,7 +54,7 @@ fn addresses_and_networks_in_every_spelling() {
 }
 
 #[test]
-fn what_can_not_be_understood_is_refused_and_named() {
+fn an_invalid_entry_is_refused_with_the_reason() {
     let said = refused("10.0.0.0/33");
     assert_eq!(
         said,
@@ -85,7 +85,7 @@ fn what_can_not_be_understood_is_refused_and_named() {
 }
 
 #[test]
-fn it_is_read_from_settings() {
+fn the_list_is_deserialized_from_settings() {
     let list: AllowList = serde_json::from_str(r#"["nas.home.arpa", "10.0.0.0/8"]"#).unwrap();
     assert_eq!(list, AllowList::parse(&["nas.home.arpa", "10.0.0.0/8"]).unwrap());
     let error = serde_json::from_str::<AllowList>(r#"["*"]"#).unwrap_err().to_string();

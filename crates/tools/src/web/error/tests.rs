@@ -1,6 +1,6 @@
 use super::*;
 
-/// An error around another, as libraries have them.
+/// An error that wraps another, as in libraries.
 #[derive(Debug, thiserror::Error)]
 #[error("outer")]
 struct WrappedError(#[source] Box<dyn Error + Send + Sync>);
@@ -15,28 +15,28 @@ fn of_kind(kind: io::ErrorKind, connecting: bool) -> (WebErrorKind, String) {
 }
 
 #[test]
-fn each_way_to_fail_has_its_own_words() {
+fn each_failure_has_its_own_message() {
     use io::ErrorKind as Kind;
     let table = [
         (
             of_kind(Kind::ConnectionRefused, true),
             WebErrorKind::ConnectionRefused,
-            "a.example:81 refused the connection: nothing listens there",
+            "a.example:81 refused the connection; no server listens there",
         ),
         (
             of_kind(Kind::HostUnreachable, true),
             WebErrorKind::Unreachable,
-            "a.example:81 can't be reached: host unreachable",
+            "a.example:81 is unreachable: host unreachable",
         ),
         (
             of_kind(Kind::NetworkUnreachable, true),
             WebErrorKind::Unreachable,
-            "a.example:81 can't be reached: network unreachable",
+            "a.example:81 is unreachable: network unreachable",
         ),
         (
             of_kind(Kind::TimedOut, true),
             WebErrorKind::ConnectTimeout,
-            "a.example:81 did not take the connection in time",
+            "The connection to a.example:81 timed out",
         ),
         (
             of_kind(Kind::UnexpectedEof, true),
@@ -46,12 +46,12 @@ fn each_way_to_fail_has_its_own_words() {
         (
             of_kind(Kind::ConnectionReset, false),
             WebErrorKind::Reset,
-            "The connection to a.example:81 broke off: connection reset",
+            "The connection to a.example:81 failed: connection reset",
         ),
         (
             of_kind(Kind::TimedOut, false),
             WebErrorKind::Reset,
-            "The connection to a.example:81 broke off: timed out",
+            "The connection to a.example:81 failed: timed out",
         ),
     ];
     for ((kind, message), expected, words) in table {
@@ -62,19 +62,19 @@ fn each_way_to_fail_has_its_own_words() {
     let other = of("something else", true);
     assert_eq!(other.message, "No connection to a.example:81: something else");
     let other = of("something else", false);
-    assert_eq!(other.message, "The connection to a.example:81 broke off: something else");
+    assert_eq!(other.message, "The connection to a.example:81 failed: something else");
 }
 
 #[test]
-fn tls_says_what_is_wrong_with_the_other_side() {
+fn certificate_errors_have_a_reason() {
     let certificate = |why| of(io::Error::other(rustls::Error::InvalidCertificate(why)), true);
     for (why, words) in [
         (CertificateError::Expired, "has expired"),
         (CertificateError::NotValidYet, "is not valid yet"),
         (CertificateError::NotValidForName, "is for another name"),
-        (CertificateError::UnknownIssuer, "comes from an authority that is not known here"),
+        (CertificateError::UnknownIssuer, "was issued by an unknown authority"),
         (CertificateError::Revoked, "was revoked"),
-        (CertificateError::BadSignature, "can't be trusted (BadSignature)"),
+        (CertificateError::BadSignature, "is not trusted (BadSignature)"),
     ] {
         let error = certificate(why);
         assert_eq!(error.kind, WebErrorKind::Certificate);
@@ -89,7 +89,7 @@ fn tls_says_what_is_wrong_with_the_other_side() {
 }
 
 #[test]
-fn codes_for_the_caller() {
+fn each_failure_has_a_code_for_the_caller() {
     let code = |kind| ToolError::from(WebError::new(kind, "x")).code;
     assert_eq!(code(WebErrorKind::BadRequest), Code::InvalidArguments);
     assert_eq!(code(WebErrorKind::Refused), Code::Denied);

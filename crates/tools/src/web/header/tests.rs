@@ -6,7 +6,7 @@ fn add(name: &str, value: &str) -> Result<HeaderMap, BadHeader> {
 }
 
 #[test]
-fn ordinary_headers_are_taken() {
+fn ordinary_headers_are_accepted() {
     let headers = add("X-Api-Key", "  k-1 ").unwrap();
     assert_eq!(headers["x-api-key"], "k-1");
     assert_eq!(add("X-Name", "Zoë").unwrap()["x-name"].as_bytes(), "Zoë".as_bytes());
@@ -47,7 +47,7 @@ fn header_values_with_control_characters_are_refused_e11() {
 }
 
 #[test]
-fn each_once_and_not_too_many() {
+fn repeated_and_too_many_headers_are_refused() {
     let mut headers = add("X-A", "1").unwrap();
     assert_eq!(request_header(&mut headers, "x-a", "2", false), Err(BadHeader::Twice("x-a".to_owned())));
     let mut headers = HeaderMap::new();

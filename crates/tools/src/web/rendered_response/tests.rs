@@ -27,7 +27,7 @@ fn reads(content_type: &str, bytes: &[u8], text: &str) {
 }
 
 #[test]
-fn text_is_read_in_its_charset() {
+fn text_is_decoded_in_its_charset() {
     reads("text/plain; charset=utf-8", "Grüße €".as_bytes(), "Grüße €");
     reads("text/plain; charset=ISO-8859-1", b"Gr\xfc\xdfe", "Grüße");
     reads("text/html;charset=\"windows-1252\"", b"\x80 5", "€ 5");
@@ -38,7 +38,7 @@ fn text_is_read_in_its_charset() {
 }
 
 #[test]
-fn a_byte_order_mark_has_the_first_word() {
+fn a_byte_order_mark_wins_over_the_header() {
     reads("text/plain; charset=iso-8859-1", "\u{feff}Grüße".as_bytes(), "Grüße");
     reads("text/plain", b"\xff\xfeh\0i\0", "hi");
     reads("text/xml", b"\xfe\xff\0h\0i", "hi");
@@ -56,7 +56,7 @@ fn without_a_charset_it_is_utf_8_and_what_does_not_fit_is_said() {
 }
 
 #[test]
-fn binary_is_described_and_not_dumped() {
+fn binary_content_is_described_and_not_shown() {
     let described = |kind: &str, bytes: &[u8]| read(kind, bytes).0;
     assert_eq!(described("image/png", &[0x89; 12345]), "[binary: image/png, 12345 bytes, not shown]");
     assert_eq!(
@@ -77,18 +77,18 @@ fn binary_is_described_and_not_dumped() {
 }
 
 #[test]
-fn text_of_unknown_types_is_text() {
+fn text_of_an_unknown_type_is_shown() {
     reads("", b"plain", "plain");
     reads("application/octet-stream", "Grüße".as_bytes(), "Grüße");
     reads("application/vnd.api+json", b"{}", "{}");
     reads("image/svg+xml", b"<svg/>", "<svg/>");
-    // Looked at up to amid a character.
+    // The checked start ends within a character.
     let long = format!("a{}", "é".repeat(SNIFFED_BYTES));
     reads("application/x-thing", long.as_bytes(), &long);
 }
 
 #[test]
-fn a_compressed_body_that_nobody_asked_for_is_not_unpacked() {
+fn an_unexpectedly_compressed_body_is_not_decompressed() {
     let headers = [("content-type", "text/html"), ("content-encoding", "gzip")];
     let shown = render_response(&answer(&headers, whole(b"\x1f\x8b\x08\x00")));
     assert_eq!(shown.body, "[binary: text/html compressed with gzip, 4 bytes, not shown]");
@@ -98,7 +98,7 @@ fn a_compressed_body_that_nobody_asked_for_is_not_unpacked() {
 }
 
 #[test]
-fn a_cut_body_says_so_and_ends_between_characters() {
+fn a_truncated_body_is_marked_and_ends_between_characters() {
     let body = WebBody { bytes: "aé€".as_bytes()[..5].to_vec(), total: Some(6), cut: true };
     let shown = render_response(&answer(&[("content-type", "text/plain")], body));
     assert_eq!(shown.body, "aé\n[cut: the first 5 of 6 bytes are shown]");
@@ -109,12 +109,12 @@ fn a_cut_body_says_so_and_ends_between_characters() {
 }
 
 #[test]
-fn an_empty_body_is_empty_whatever_it_is_said_to_be() {
+fn an_empty_body_is_empty_for_every_type() {
     reads("image/png", b"", "");
 }
 
 #[test]
-fn headers_come_by_name_and_several_as_a_list() {
+fn repeated_headers_become_a_list() {
     let headers = [("set-cookie", "a=1"), ("x-one", "1"), ("set-cookie", "b=2"), ("set-cookie", "c=3")];
     let shown = render_response(&answer(&headers, WebBody::default()));
     assert_eq!(Value::Object(shown.headers), json!({"set-cookie": ["a=1", "b=2", "c=3"], "x-one": "1"}));

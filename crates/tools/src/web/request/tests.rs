@@ -39,19 +39,16 @@ fn unusual_host_spellings_are_normalized_e11() {
 }
 
 #[test]
-fn what_is_no_address_is_said() {
+fn an_invalid_url_is_refused_with_the_reason() {
     assert_eq!(bad("example.org/x"), "The address can't be understood: relative URL without a base");
     assert_eq!(bad("ftp://example.org/"), "Only http and https addresses can be requested, not ftp:");
     assert_eq!(bad("file:///etc/passwd"), "Only http and https addresses can be requested, not file:");
     assert_eq!(bad("localhost:80/"), "Only http and https addresses can be requested, not localhost:");
-    assert_eq!(
-        bad("gopher://127.0.0.1:6379/_"),
-        "Only http and https addresses can be requested, not gopher:"
-    );
+    assert_eq!(bad("gopher://127.0.0.1:6379/_"), "Only http and https URLs are supported, not gopher:");
     assert_eq!(bad("http://example.org:0/"), "Nothing can be reached on port 0");
     assert_eq!(
         bad("http://169.254.169.254@example.org/"),
-        "The address has a user name or password in it; they belong into a header"
+        "The URL contains a user name or password; pass them in a header instead"
     );
     assert!(bad("https://:secret@example.org/").contains("user name or password"));
     assert_eq!(bad("http://example.org../"), "The address's host ends in dots");
@@ -77,7 +74,7 @@ fn what_is_no_address_is_said() {
 }
 
 #[test]
-fn origins_are_scheme_host_and_port() {
+fn an_origin_is_scheme_host_and_port() {
     let url = |text| parse_url(text).unwrap();
     assert!(same_origin(&url("http://a.example/x"), &url("http://A.example:80/y?z")));
     for other in ["https://a.example/", "http://b.example/", "http://a.example:8080/", "http://x.a.example/"]

@@ -1,4 +1,4 @@
-//! Where it may go.
+//! Tests of the addresses that the client may reach.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -9,7 +9,7 @@ use super::super::testing::{
 };
 use super::super::{GuardedClient, WebErrorKind, WebRequest, WebSettings, parse_url};
 
-/// Nothing is opened; whatever is not refused fails to connect, or would.
+/// Requests a URL with an empty allow list. An address that is not refused fails to connect.
 async fn verdict(url: &str) -> Result<(), (WebErrorKind, String)> {
     let names = ScriptedResolver::of(&[
         ("public.example", &[&["1.1.1.1"]]),
@@ -36,7 +36,7 @@ async fn verdict(url: &str) -> Result<(), (WebErrorKind, String)> {
     }
 }
 
-/// The addresses' classes are those of IANA's registries; see the table beside `address.rs`.
+/// The classes of addresses are those of IANA's registries; see the table in the tests of `address.rs`.
 #[tokio::test]
 async fn only_urls_with_public_or_allowed_addresses_are_fetched_e11() {
     use WebErrorKind::{BadRequest, Dns, Refused};
@@ -132,17 +132,14 @@ async fn a_refused_address_explains_why_and_how_to_allow_it_e11() {
     );
     let refused = get(&client, "http://nas.example:5000/x?key=k").await.unwrap_err();
     assert_eq!(refused.kind, WebErrorKind::Refused);
-    assert_eq!(
-        refused.message,
-        "nas.example resolves to a private address, which may not be reached from here"
-    );
+    assert_eq!(refused.message, "nas.example resolves to a private address, which is not allowed");
     assert_eq!(
         refused.hint.as_deref(),
-        Some("The owner can open it with the setting tools.http_request.allow, for example \"nas.example\"")
+        Some("The owner can allow it with the setting tools.http_request.allow, for example \"nas.example\"")
     );
     assert!(!refused.sent);
     let refused = get(&client, "http://[::1]/").await.unwrap_err();
-    assert_eq!(refused.message, "[::1] is a loopback address, which may not be reached from here");
+    assert_eq!(refused.message, "[::1] is a loopback address, which is not allowed");
     assert!(refused.hint.unwrap().ends_with("for example \"::1\""));
     let refused = get(&client, "http://169.254.169.254/").await.unwrap_err();
     assert!(refused.message.contains("is the address of a cloud's metadata service"), "{refused}");
@@ -150,7 +147,7 @@ async fn a_refused_address_explains_why_and_how_to_allow_it_e11() {
 }
 
 #[tokio::test]
-async fn what_the_owner_opened_is_reached() {
+async fn an_allowed_host_is_reached() {
     let server = StubServer::start(|_| answer("200 OK", &[], b"hi")).await;
     let names = ScriptedResolver::of(&[
         ("nas.example", &[&["127.0.0.1"]]),
@@ -208,7 +205,7 @@ async fn allowing_a_host_name_never_opens_a_metadata_service_e11() {
 #[tokio::test]
 async fn a_host_name_that_rebinds_to_another_address_gains_nothing_e11() {
     let good = StubServer::start(|_| answer("200 OK", &[], b"good")).await;
-    // Whoever is asked again says something else.
+    // The second lookup has another answer.
     let names = ScriptedResolver::of(&[("rebind.example", &[&["127.0.0.1"], &["127.0.0.2"]])]);
     let client = GuardedClient::new(allowing(&["127.0.0.1"]), tls(), names.clone());
     let url = good.url_as("http", "rebind.example", "/");
@@ -268,7 +265,7 @@ async fn a_host_name_that_rebinds_between_two_redirects_is_refused_e11() {
 }
 
 #[tokio::test]
-async fn the_owners_own_host_is_open_for_that_request_only() {
+async fn the_owners_own_host_is_allowed_for_that_request_only() {
     let server = StubServer::start(|seen| match seen.target.as_str() {
         "/same" => redirect(302, "/end"),
         "/away" => redirect(302, "http://127.0.0.2:1/"),
@@ -287,7 +284,7 @@ async fn the_owners_own_host_is_open_for_that_request_only() {
 }
 
 #[tokio::test]
-async fn new_settings_act_on_the_next_request() {
+async fn new_settings_apply_to_the_next_request() {
     let server = StubServer::start(|_| answer("200 OK", &[], b"hi")).await;
     let client = loopback_client();
     assert!(get(&client, &server.url("/")).await.is_ok());

@@ -1,4 +1,4 @@
-//! How it follows.
+//! Tests of redirects.
 
 use reqwest::Method;
 
@@ -8,7 +8,7 @@ use super::super::testing::{
 };
 use super::super::{GuardedClient, WebErrorKind};
 
-/// Goes round in circles of this many, then answers.
+/// A server that redirects this many times, then answers.
 async fn chain(length: usize) -> StubServer {
     StubServer::start(move |seen| {
         let step: usize = seen.target.trim_start_matches('/').parse().unwrap_or(0);
@@ -18,23 +18,20 @@ async fn chain(length: usize) -> StubServer {
 }
 
 #[tokio::test]
-async fn ten_are_followed_and_no_more() {
+async fn at_most_ten_redirects_are_followed() {
     let server = chain(10).await;
     let answer = get(&loopback_client(), &server.url("/")).await.unwrap();
     assert_eq!((answer.redirects, answer.url.path(), answer.body.bytes.as_slice()), (10, "/10", &b"end"[..]));
     let server = chain(11).await;
     let error = get(&loopback_client(), &server.url("/")).await.unwrap_err();
     assert_eq!(error.kind, WebErrorKind::TooManyRedirects);
-    assert_eq!(
-        error.message,
-        format!("{} redirects again and again; 10 redirects were followed", server.address)
-    );
+    assert_eq!(error.message, format!("{} redirects too often; 10 redirects were followed", server.address));
     assert!(error.sent);
     assert_eq!(server.connections(), 11);
 }
 
 #[tokio::test]
-async fn a_loop_ends() {
+async fn a_redirect_loop_ends() {
     let server = StubServer::start(|_| redirect(308, "/")).await;
     assert_eq!(
         get(&loopback_client(), &server.url("/")).await.unwrap_err().kind,
@@ -43,7 +40,7 @@ async fn a_loop_ends() {
 }
 
 #[tokio::test]
-async fn methods_change_as_the_standards_say() {
+async fn methods_change_as_in_the_standards() {
     use Method as M;
     for (status, method, becomes, keeps_body) in [
         (301, M::POST, "GET", false),
@@ -174,7 +171,7 @@ async fn a_redirect_from_https_to_http_drops_credentials_and_body_e11() {
 }
 
 #[tokio::test]
-async fn no_referer_and_no_cookies_are_carried_along() {
+async fn referer_and_cookies_are_not_sent() {
     let server = StubServer::start(|seen| match seen.target.as_str() {
         "/?token=t" => answer("302 Found", &["Location: /to", "Set-Cookie: sid=1"], b""),
         _ => answer("200 OK", &[], b""),
@@ -189,16 +186,13 @@ async fn no_referer_and_no_cookies_are_carried_along() {
 }
 
 #[tokio::test]
-async fn redirects_that_lead_nowhere_are_said() {
+async fn an_invalid_redirect_is_an_error_with_the_reason() {
     for (location, words) in [
-        ("ftp://a.example/", "can't be followed: Only http and https addresses can be requested, not ftp:"),
-        (
-            "file:///etc/passwd",
-            "can't be followed: Only http and https addresses can be requested, not file:",
-        ),
-        ("http://u:p@a.example/", "can't be followed: The address has a user name or password in it"),
-        ("http://[::1/", "can't be understood"),
-        ("http://a.example:0/", "can't be followed: Nothing can be reached on port 0"),
+        ("ftp://a.example/", "cannot be followed: Only http and https URLs are supported, not ftp:"),
+        ("file:///etc/passwd", "cannot be followed: Only http and https URLs are supported, not file:"),
+        ("http://u:p@a.example/", "cannot be followed: The URL contains a user name or password"),
+        ("http://[::1/", "is invalid"),
+        ("http://a.example:0/", "cannot be followed: Port 0 is invalid"),
     ] {
         let server = StubServer::start(move |_| redirect(302, location)).await;
         let error = get(&loopback_client(), &server.url("/")).await.unwrap_err();
@@ -213,7 +207,7 @@ async fn redirects_that_lead_nowhere_are_said() {
 }
 
 #[tokio::test]
-async fn other_answers_of_their_kind_are_taken_as_they_are() {
+async fn other_3xx_responses_are_returned_unchanged() {
     for (status, headers) in
         [("304 Not Modified", "Location: /x"), ("300 Choices", "Location: /x"), ("302 F", "X: y")]
     {

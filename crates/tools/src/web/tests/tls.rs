@@ -1,4 +1,4 @@
-//! Who is at the other end.
+//! Tests of TLS and certificates.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -27,7 +27,7 @@ async fn refused(identity: &TestCertificate, config: rustls::ClientConfig) -> We
 }
 
 #[tokio::test]
-async fn a_certificate_of_a_known_authority_is_taken() {
+async fn a_certificate_of_a_trusted_authority_is_accepted() {
     let authority = TestCertificateAuthority::new();
     let server = serving(&authority.issue("a.example")).await;
     let client = client(authority.client_config());
@@ -36,7 +36,7 @@ async fn a_certificate_of_a_known_authority_is_taken() {
 }
 
 #[tokio::test]
-async fn others_are_refused_each_in_its_own_words() {
+async fn other_certificates_are_refused_with_the_reason() {
     let authority = TestCertificateAuthority::new();
     let error =
         refused(&authority.issue("a.example"), TestCertificateAuthority::named("Another").client_config())
@@ -49,9 +49,10 @@ async fn others_are_refused_each_in_its_own_words() {
 }
 
 #[tokio::test]
-async fn what_does_not_speak_tls_is_said() {
+async fn a_server_without_tls_is_reported() {
     let server = StubServer::start(|_| answer("200 OK", &[], b"plain")).await;
-    // It waits for the end of a request's head, which a TLS greeting may not have; so it is made to answer.
+    // The stub server waits for the end of a request head, which a TLS handshake does not contain, so this
+    // server answers at once.
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     tokio::spawn(async move {
@@ -65,7 +66,7 @@ async fn what_does_not_speak_tls_is_said() {
     assert_eq!(error.kind, WebErrorKind::Tls);
     assert_eq!(error.message, format!("{address} does not speak TLS; it may be an http address"));
     assert!(!error.sent);
-    // The other way round.
+    // A plain request to a TLS server.
     drop(server);
     let authority = TestCertificateAuthority::new();
     let server = serving(&authority.issue("a.example")).await;
@@ -74,7 +75,7 @@ async fn what_does_not_speak_tls_is_said() {
 }
 
 #[tokio::test]
-async fn a_server_that_leaves_amid_the_greeting_is_said() {
+async fn a_server_that_closes_during_the_handshake_is_reported() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     tokio::spawn(async move {
@@ -88,7 +89,7 @@ async fn a_server_that_leaves_amid_the_greeting_is_said() {
 }
 
 #[tokio::test]
-async fn whom_to_trust_is_asked_when_it_matters_and_again_after_a_failure() {
+async fn tls_settings_are_created_on_first_use_and_again_after_a_failure() {
     let authority = TestCertificateAuthority::new();
     let secure = serving(&authority.issue("a.example")).await;
     let plain = StubServer::start(|_| answer("200 OK", &[], b"plain")).await;

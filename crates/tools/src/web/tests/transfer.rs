@@ -1,4 +1,4 @@
-//! What is sent and read, and what can go wrong on the way.
+//! Tests of sending requests and reading responses, including failures.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -15,7 +15,7 @@ use super::super::{DnsResolver, GuardedClient, WebErrorKind, WebSettings};
 const MIB: usize = 1024 * 1024;
 
 #[tokio::test]
-async fn every_method_goes_out_with_headers_and_body() {
+async fn every_method_sends_headers_and_body() {
     let server = StubServer::start(|_| answer("200 OK", &["X-Reply: yes"], b"got it")).await;
     for method in [Method::GET, Method::POST, Method::PUT, Method::DELETE, Method::PATCH] {
         let body = (method != Method::GET).then_some("the body");
@@ -34,7 +34,7 @@ async fn every_method_goes_out_with_headers_and_body() {
 }
 
 #[tokio::test]
-async fn every_status_is_an_answer() {
+async fn every_status_is_a_response() {
     for status in
         ["200 OK", "201 Created", "404 Not Found", "418 Teapot", "500 Internal Server Error", "503 No"]
     {
@@ -62,7 +62,7 @@ async fn head_has_no_body() {
 }
 
 #[tokio::test]
-async fn a_body_is_read_to_the_bound_and_the_connection_ends() {
+async fn a_body_is_read_to_the_limit_and_the_connection_is_closed() {
     let server = StubServer::start(|_| {
         StubReply::Endless(b"HTTP/1.1 200 OK\r\nContent-Length: 52428800\r\n\r\n".to_vec(), vec![b'a'; 65536])
     })
@@ -80,7 +80,7 @@ async fn a_body_is_read_to_the_bound_and_the_connection_ends() {
 }
 
 #[tokio::test]
-async fn a_body_without_end_is_cut_too() {
+async fn an_endless_body_is_truncated() {
     let server = StubServer::start(|_| {
         let chunk = [b"10000\r\n".as_slice(), &[b'a'; 65536], b"\r\n"].concat();
         StubReply::Endless(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n".to_vec(), chunk)
@@ -92,7 +92,7 @@ async fn a_body_without_end_is_cut_too() {
 }
 
 #[tokio::test]
-async fn a_body_of_just_the_bound_is_whole() {
+async fn a_body_of_exactly_the_limit_is_complete() {
     let server = StubServer::start(|_| answer("200 OK", &[], b"12345")).await;
     for (bound, cut) in [(5, false), (4, true), (0, true)] {
         let settings = WebSettings { body_bytes: bound, ..allowing(&["127.0.0.1"]) };
@@ -103,8 +103,8 @@ async fn a_body_of_just_the_bound_is_whole() {
 }
 
 #[tokio::test]
-async fn a_compressed_body_is_not_unpacked() {
-    // What a bomb looks like from outside: few bytes.
+async fn a_compressed_body_is_not_decompressed() {
+    // A decompression bomb is small while compressed.
     let server =
         StubServer::start(|_| answer("200 OK", &["Content-Encoding: gzip"], b"\x1f\x8b\x08\0bomb")).await;
     let answer = get(&loopback_client(), &server.url("/")).await.unwrap();
@@ -112,7 +112,7 @@ async fn a_compressed_body_is_not_unpacked() {
 }
 
 #[tokio::test]
-async fn a_request_that_is_given_up_ends_its_connection() {
+async fn dropping_a_request_closes_its_connection() {
     for head in [&b""[..], b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nslow"] {
         let server = StubServer::start(move |_| StubReply::Hangs(head.to_vec())).await;
         let client = loopback_client();
@@ -126,7 +126,7 @@ async fn a_request_that_is_given_up_ends_its_connection() {
 }
 
 #[tokio::test]
-async fn too_large_a_request_is_not_sent() {
+async fn a_request_that_is_too_large_is_not_sent() {
     let server = StubServer::start(|_| answer("200 OK", &[], b"")).await;
     let settings = WebSettings { request_bytes: 4, ..allowing(&["127.0.0.1"]) };
     let client = GuardedClient::new(settings, tls(), ScriptedResolver::of(&[]));
@@ -138,7 +138,7 @@ async fn too_large_a_request_is_not_sent() {
 }
 
 #[tokio::test]
-async fn it_is_told_when_the_request_leaves() {
+async fn leaving_is_called_before_the_request_is_sent() {
     let server = StubServer::start(|_| answer("200 OK", &[], b"")).await;
     let told = AtomicUsize::new(0);
     let leaving = || {
@@ -154,7 +154,7 @@ async fn it_is_told_when_the_request_leaves() {
 }
 
 #[tokio::test]
-async fn nobody_listens() {
+async fn a_refused_connection_is_an_error() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     drop(listener);
@@ -165,7 +165,7 @@ async fn nobody_listens() {
 }
 
 #[tokio::test]
-async fn one_address_that_does_not_answer_is_not_the_end() {
+async fn another_address_is_tried_after_a_failure() {
     let server = StubServer::start(|_| answer("200 OK", &[], b"hi")).await;
     let names = ScriptedResolver::of(&[("two.example", &[&["127.0.0.3", "127.0.0.1"]])]);
     let client = GuardedClient::new(allowing(&["127.0.0.0/8"]), tls(), names);
@@ -173,7 +173,7 @@ async fn one_address_that_does_not_answer_is_not_the_end() {
 }
 
 #[tokio::test]
-async fn names_without_an_address() {
+async fn a_name_without_an_address_is_an_error() {
     let error = get(&loopback_client(), "http://nowhere.example/").await.unwrap_err();
     assert_eq!(error.kind, WebErrorKind::Dns);
     assert_eq!(error.message, "The address of nowhere.example can't be found: no such name");
@@ -192,20 +192,17 @@ impl DnsResolver for StalledResolver {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_name_server_that_is_silent() {
+async fn a_silent_name_server_is_an_error() {
     let client = GuardedClient::new(WebSettings::default(), tls(), std::sync::Arc::new(StalledResolver));
     let error = get(&client, "http://slow.example/").await.unwrap_err();
     assert_eq!(error.kind, WebErrorKind::Dns);
-    assert_eq!(
-        error.message,
-        "The address of slow.example can't be found: no name server answered within 5 s"
-    );
+    assert_eq!(error.message, "Cannot resolve slow.example: no name server answered within 5 s");
 }
 
-/// Linux drops what does not fit into the queue of a listener that accepts nobody.
+/// Linux drops connections that do not fit into the queue of a listener that accepts none.
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn nobody_takes_the_connection_in_time() {
+async fn connecting_times_out() {
     let socket = TcpSocket::new_v4().unwrap();
     socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
     let listener = socket.listen(1).unwrap();
@@ -225,13 +222,13 @@ async fn nobody_takes_the_connection_in_time() {
 }
 
 #[tokio::test]
-async fn answers_that_break_off_or_are_none() {
+async fn incomplete_and_invalid_responses_are_errors() {
     for (says, kind, words) in [
-        (&b""[..], WebErrorKind::Reset, "closed the connection before its answer was whole"),
+        (&b""[..], WebErrorKind::Reset, "closed the connection before the response was complete"),
         (
             b"HTTP/1.1 200 OK\r\nConte",
             WebErrorKind::Reset,
-            "closed the connection before its answer was whole",
+            "closed the connection before the response was complete",
         ),
         (b"SSH-2.0-OpenSSH_9.9\r\n", WebErrorKind::Malformed, "is not HTTP"),
         (b"HTTP/1.1 banana\r\n\r\n", WebErrorKind::Malformed, "is not HTTP"),
@@ -239,7 +236,7 @@ async fn answers_that_break_off_or_are_none() {
         (
             b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc",
             WebErrorKind::Reset,
-            "broke off after 3 bytes of the body",
+            "was closed after 3 bytes of the body",
         ),
         (
             b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\nzz\r\n",
@@ -257,7 +254,7 @@ async fn answers_that_break_off_or_are_none() {
 }
 
 #[tokio::test]
-async fn too_many_headers_are_not_read() {
+async fn too_many_headers_are_an_error() {
     let server = StubServer::start(|_| {
         let mut says = b"HTTP/1.1 200 OK\r\n".to_vec();
         (0..500).for_each(|number| says.extend_from_slice(format!("x-{number}: y\r\n").as_bytes()));

@@ -36,7 +36,7 @@ fn tools_in_other_files_are_reported_with_their_location() {
         name: "a".to_owned(),
         file: "/t/mine.toml".into(),
         line: 7,
-        why: "which the settings list: take it out of the file yourself",
+        why: "a file listed in the settings; edit the file to remove it",
     });
     assert_eq!(failure.code(), "tool_in_file");
     assert!(failure.message().contains("/t/mine.toml line 7"), "{}", failure.message());

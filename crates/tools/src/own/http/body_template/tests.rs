@@ -8,7 +8,7 @@ fn filled(body: Value, arguments: Value) -> String {
 }
 
 #[test]
-fn a_whole_hole_is_the_value_and_others_are_text() {
+fn a_sole_placeholder_becomes_the_value_and_others_become_text() {
     let body =
         json!({"a": "{a}", "b": ["{b}", 1, null], "c": {"d": "x {a} {b}"}, "{k}": "{{a}}", "e": "\"{s}\""});
     let arguments = json!({"a": 5, "b": {"x": [true]}, "s": "\" , \"z\": 1"});
@@ -20,13 +20,13 @@ fn a_whole_hole_is_the_value_and_others_are_text() {
 }
 
 #[test]
-fn what_has_no_value_is_left_out() {
+fn members_without_a_value_are_omitted() {
     let body = json!({"a": "{a}", "b": "x {b}", "c": ["{a}", "{c}"], "d": {"e": "{a}"}});
     assert_eq!(filled(body, json!({"c": 1, "a": null})), r#"{"c":[1],"d":{}}"#);
 }
 
 #[test]
-fn text_that_is_json_is_json() {
+fn text_in_json_form_is_parsed_as_json() {
     assert_eq!(filled(json!(r#" {"a": "{a}"} "#), json!({"a": "\"x\""})), r#"{"a":"\"x\""}"#);
     assert_eq!(filled(json!("[1, 2]"), json!({})), "[1,2]");
     assert_eq!(BodyTemplate::parse(json!("[]"), false).unwrap().media_type(), "application/json");
@@ -35,7 +35,7 @@ fn text_that_is_json_is_json() {
 }
 
 #[test]
-fn values_in_a_form_do_not_become_pairs() {
+fn values_in_a_form_are_encoded() {
     let body = BodyTemplate::parse(json!("a={a}&b=2"), true).unwrap();
     let arguments = json!({"a": "1&b=3"});
     assert_eq!(body.fill(arguments.as_object().unwrap()).unwrap(), b"a=1%26b%3D3&b=2");
@@ -43,7 +43,7 @@ fn values_in_a_form_do_not_become_pairs() {
 }
 
 #[test]
-fn text_needs_all_its_values() {
+fn a_text_body_requires_all_values() {
     let body = BodyTemplate::parse(json!("a {a} {b}"), false).unwrap();
     assert_eq!(body.required_placeholders(), ["a", "b"]);
     let error = body.fill(json!({"a": 1}).as_object().unwrap()).unwrap_err();
@@ -51,12 +51,12 @@ fn text_needs_all_its_values() {
 }
 
 #[test]
-fn what_can_not_be_a_body_is_refused() {
+fn an_invalid_body_is_refused() {
     for (given, problem) in [
-        (json!(5), "body: it is a table, a list, or text"),
-        (json!({"a": "{x"}), "body: a brace that is not closed; braces themselves are {{ and }}"),
-        (json!({"a": ["{secret:key}"]}), "body: secrets are for headers"),
-        (json!("k={secret:key}"), "body: secrets are for headers"),
+        (json!(5), "body must be a table, a list or text"),
+        (json!({"a": "{x"}), "body: an unclosed brace; write {{ and }} for literal braces"),
+        (json!({"a": ["{secret:key}"]}), "body: secrets are only allowed in headers"),
+        (json!("k={secret:key}"), "body: secrets are only allowed in headers"),
         (
             json!({"when": {"$__toml_private_datetime": "2026-01-01"}}),
             "body: JSON has no dates; write the date as text",
