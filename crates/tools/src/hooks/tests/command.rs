@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use toolway_core::{AfterCallDecision, BeforeCallDecision, HookError, RawArguments};
 use toolway_types::{Code, Outcome, ToolError, ToolOutput};
 
-use super::asked_before;
+use super::expected_request_before;
 use crate::hooks::testing::{HookHarness, another_call, call};
 
 async fn before(script: &str) -> Result<BeforeCallDecision, HookError> {
@@ -28,7 +28,7 @@ async fn a_program_receives_only_the_request() {
     let read = |name: &str| fs::read_to_string(place.at(name)).unwrap();
     let question = read("question");
     assert!(question.ends_with("}\n"));
-    assert_eq!(serde_json::from_str::<Value>(&question).unwrap(), asked_before());
+    assert_eq!(serde_json::from_str::<Value>(&question).unwrap(), expected_request_before());
     assert_eq!(read("where").trim(), fs::canonicalize(place.at("")).unwrap().to_str().unwrap());
     assert_eq!(read("args"), "one\n");
     let mut env: Vec<_> =

@@ -4,7 +4,7 @@ use serde_json::Value;
 use toolway_core::{AfterCallDecision, BeforeCallDecision, HookEntry, HookError, RawArguments};
 use toolway_types::{Outcome, ToolOutput};
 
-use super::asked_before;
+use super::expected_request_before;
 use crate::hooks::SigningKey;
 use crate::hooks::testing::{CALL, HookHarness, SECRET, call};
 use crate::web::testing::{StubReply, StubServer, answer, redirect};
@@ -31,7 +31,7 @@ async fn the_request_is_posted_and_signed() {
     assert!(matches!(entry.hook.before_call(&call()).await, Ok(BeforeCallDecision::Continue)));
     let seen = server.single_request();
     assert_eq!((seen.method.as_str(), seen.target.as_str()), ("POST", "/hook?tenant=t0ken"));
-    assert_eq!(serde_json::from_slice::<Value>(&seen.body).unwrap(), asked_before());
+    assert_eq!(serde_json::from_slice::<Value>(&seen.body).unwrap(), expected_request_before());
     let id = format!("msg_{CALL}_before_it");
     assert_eq!(seen.header("content-type"), Some("application/json"));
     assert_eq!(seen.header("webhook-id"), Some(id.as_str()));
