@@ -77,7 +77,7 @@ fn an_invalid_decision_is_an_error() {
         r#"{"decision":"replace","result":1}"#,
     ] {
         let fault = parse_before(text).unwrap_err();
-        assert!(fault.0.starts_with("its answer is not a decision: "), "{fault}");
+        assert!(fault.0.starts_with("its response is not a decision: "), "{fault}");
     }
     for text in [
         r#"{"decision":"cancel","reason":"too late"}"#,

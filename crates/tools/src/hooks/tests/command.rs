@@ -88,9 +88,9 @@ async fn a_failing_program_is_an_error_with_the_start_of_stderr() {
     assert!(fault.starts_with("it failed with exit code 1: first xxx") && fault.ends_with('…'), "{fault}");
     assert!(fault.len() < 600, "{}", fault.len());
     let fault = faulty(before("echo perhaps").await);
-    assert!(fault.starts_with("its answer is not a decision: "), "{fault}");
+    assert!(fault.starts_with("its response is not a decision: "), "{fault}");
     let fault = faulty(before("head -c 17000000 /dev/zero | tr '\\0' ' '").await);
-    assert_eq!(fault, "its answer is longer than 16777216 bytes");
+    assert_eq!(fault, "its response is longer than 16777216 bytes");
 }
 
 /// The program was removed after the settings were read.

@@ -80,8 +80,8 @@ async fn an_error_status_is_an_error() {
         assert_eq!(fault(move || answer(status, &[], body)).await, said);
     }
     let said = fault(|| answer("200 OK", &[], b"fine")).await;
-    assert!(said.starts_with("its answer is not a decision: "), "{said}");
-    assert_eq!(fault(|| answer("200 OK", &[], b"\xFF")).await, "its answer is not UTF-8");
+    assert!(said.starts_with("its response is not a decision: "), "{said}");
+    assert_eq!(fault(|| answer("200 OK", &[], b"\xFF")).await, "its response is not UTF-8");
 }
 
 #[tokio::test]
@@ -101,7 +101,7 @@ async fn a_response_is_read_only_up_to_the_limit() {
     let head = b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n".to_vec();
     let server = StubServer::start(move |_| StubReply::Endless(head.clone(), vec![b' '; 64 << 10])).await;
     let said = at(&server).hook.before_call(&call()).await.unwrap_err().0;
-    assert_eq!(said, "its answer is longer than 16777216 bytes");
+    assert_eq!(said, "its response is longer than 16777216 bytes");
     server.wait_for_disconnect().await;
 }
 
@@ -113,12 +113,12 @@ async fn a_failed_connection_is_an_error() {
     drop(listener);
     let entry = HookHarness::new().webhook(&format!("http://{free}/hook?tenant=t0ken"));
     let said = entry.hook.before_call(&call()).await.unwrap_err().0;
-    assert!(said.starts_with("it can't be reached: ") && !said.contains("t0ken"), "{said}");
+    assert!(said.starts_with("cannot connect: ") && !said.contains("t0ken"), "{said}");
     let cut = || StubReply::Says(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"deci".to_vec());
     let said = fault(cut).await;
-    assert!(said.starts_with("its answer broke off") && !said.contains("t0ken"), "{said}");
+    assert!(said.starts_with("its response is incomplete") && !said.contains("t0ken"), "{said}");
     let said = fault(|| StubReply::Says(b"What?\r\n\r\n".to_vec())).await;
-    assert!(said.starts_with("it can't be asked") && !said.contains("t0ken"), "{said}");
+    assert!(said.starts_with("the request cannot be sent") && !said.contains("t0ken"), "{said}");
 }
 
 /// The engine drops a request on timeout.

@@ -303,6 +303,6 @@ fn an_invalid_definition_is_refused_with_the_reason() {
         assert_eq!(refused(&format!("{url}\n{more}"), required, parameters), problem, "{more}");
     }
     let text = "method = \"POST\"\nurl = \"https://a.example/\"\nbody = \"say {x}\"";
-    assert!(refused(text, &[], &["x"]).starts_with("the parameter \"x\" must be among the required ones"));
+    assert!(refused(text, &[], &["x"]).starts_with("the parameter \"x\" must be required"));
     assert_eq!(refused("method = \"GET\"", &[], &[]), "missing field `url`");
 }

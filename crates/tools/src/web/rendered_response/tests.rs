@@ -49,10 +49,10 @@ fn without_a_charset_it_is_utf_8_and_what_does_not_fit_is_said() {
     reads("text/plain", "Grüße".as_bytes(), "Grüße");
     let (text, notes) = read("text/plain", b"Gr\xfc\xdfe");
     assert_eq!(text, "Gr\u{fffd}\u{fffd}e");
-    assert_eq!(notes, ["Some bytes of the body are not UTF-8; each stands as \u{fffd}"]);
+    assert_eq!(notes, ["Some bytes of the body are not UTF-8; each is shown as \u{fffd}"]);
     let (text, notes) = read("text/plain; charset=klingon", b"hi");
     assert_eq!(text, "hi");
-    assert_eq!(notes, ["The charset klingon is not known; the body was read as UTF-8"]);
+    assert_eq!(notes, ["The charset klingon is unknown; the body was decoded as UTF-8"]);
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn an_unexpectedly_compressed_body_is_not_decompressed() {
     let headers = [("content-type", "text/html"), ("content-encoding", "gzip")];
     let shown = render_response(&answer(&headers, whole(b"\x1f\x8b\x08\x00")));
     assert_eq!(shown.body, "[binary: text/html compressed with gzip, 4 bytes, not shown]");
-    assert_eq!(shown.notes, ["The server compressed the body although it was not asked to"]);
+    assert_eq!(shown.notes, ["The server compressed the body although the request does not allow it"]);
     let headers = [("content-type", "text/html"), ("content-encoding", "identity")];
     assert_eq!(render_response(&answer(&headers, whole(b"hi"))).body, "hi");
 }

@@ -40,18 +40,18 @@ fn unusual_host_spellings_are_normalized_e11() {
 
 #[test]
 fn an_invalid_url_is_refused_with_the_reason() {
-    assert_eq!(bad("example.org/x"), "The address can't be understood: relative URL without a base");
-    assert_eq!(bad("ftp://example.org/"), "Only http and https addresses can be requested, not ftp:");
-    assert_eq!(bad("file:///etc/passwd"), "Only http and https addresses can be requested, not file:");
-    assert_eq!(bad("localhost:80/"), "Only http and https addresses can be requested, not localhost:");
+    assert_eq!(bad("example.org/x"), "The URL is invalid: relative URL without a base");
+    assert_eq!(bad("ftp://example.org/"), "Only http and https URLs are supported, not ftp:");
+    assert_eq!(bad("file:///etc/passwd"), "Only http and https URLs are supported, not file:");
+    assert_eq!(bad("localhost:80/"), "Only http and https URLs are supported, not localhost:");
     assert_eq!(bad("gopher://127.0.0.1:6379/_"), "Only http and https URLs are supported, not gopher:");
-    assert_eq!(bad("http://example.org:0/"), "Nothing can be reached on port 0");
+    assert_eq!(bad("http://example.org:0/"), "Port 0 is invalid");
     assert_eq!(
         bad("http://169.254.169.254@example.org/"),
         "The URL contains a user name or password; pass them in a header instead"
     );
     assert!(bad("https://:secret@example.org/").contains("user name or password"));
-    assert_eq!(bad("http://example.org../"), "The address's host ends in dots");
+    assert_eq!(bad("http://example.org../"), "The host of the URL ends with several dots");
     assert!(bad(&format!("http://example.org/{}", "a".repeat(9000))).contains("at most 8192 are allowed"));
     for text in [
         "",

@@ -41,7 +41,7 @@ async fn other_certificates_are_refused_with_the_reason() {
     let error =
         refused(&authority.issue("a.example"), TestCertificateAuthority::named("Another").client_config())
             .await;
-    assert!(error.message.ends_with("comes from an authority that is not known here"), "{error}");
+    assert!(error.message.ends_with("was issued by an unknown authority"), "{error}");
     let error = refused(&authority.issue("b.example"), authority.client_config()).await;
     assert!(error.message.ends_with("is for another name"), "{error}");
     let error = refused(&authority.issue_until("a.example", 2020), authority.client_config()).await;
@@ -103,7 +103,7 @@ async fn tls_settings_are_created_on_first_use_and_again_after_a_failure() {
     assert!(get(&client, &plain.url("/")).await.is_ok());
     let url = secure.url_as("https", "a.example", "/");
     let error = get(&client, &url).await.unwrap_err();
-    assert_eq!(error.message, "TLS can't be set up on the gateway: no certificates here");
+    assert_eq!(error.message, "TLS cannot be set up on the gateway: no certificates here");
     assert_eq!((error.kind, error.sent), (WebErrorKind::Tls, false));
     assert!(get(&client, &url).await.is_ok());
     assert!(get(&client, &url).await.is_ok());

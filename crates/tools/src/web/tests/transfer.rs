@@ -160,7 +160,7 @@ async fn a_refused_connection_is_an_error() {
     drop(listener);
     let error = get(&loopback_client(), &format!("http://{address}/?secret=s")).await.unwrap_err();
     assert_eq!(error.kind, WebErrorKind::ConnectionRefused);
-    assert_eq!(error.message, format!("{address} refused the connection: nothing listens there"));
+    assert_eq!(error.message, format!("{address} refused the connection; no server listens there"));
     assert!(!error.sent);
 }
 
@@ -176,10 +176,10 @@ async fn another_address_is_tried_after_a_failure() {
 async fn a_name_without_an_address_is_an_error() {
     let error = get(&loopback_client(), "http://nowhere.example/").await.unwrap_err();
     assert_eq!(error.kind, WebErrorKind::Dns);
-    assert_eq!(error.message, "The address of nowhere.example can't be found: no such name");
+    assert_eq!(error.message, "Cannot resolve nowhere.example: no such name");
     let client = GuardedClient::new(allowing(&[]), tls(), ScriptedResolver::of(&[("empty.example", &[&[]])]));
     let error = get(&client, "http://empty.example/").await.unwrap_err();
-    assert_eq!(error.message, "The address of empty.example can't be found: it has no address");
+    assert_eq!(error.message, "Cannot resolve empty.example: it has no address");
 }
 
 struct StalledResolver;
@@ -217,7 +217,7 @@ async fn connecting_times_out() {
     let client = GuardedClient::new(settings, tls(), ScriptedResolver::of(&[]));
     let error = get(&client, &format!("http://{address}/")).await.unwrap_err();
     assert_eq!(error.kind, WebErrorKind::ConnectTimeout, "{error}");
-    assert_eq!(error.message, format!("{address} did not take the connection in time"));
+    assert_eq!(error.message, format!("The connection to {address} timed out"));
     assert!(!error.sent);
 }
 
@@ -241,7 +241,7 @@ async fn incomplete_and_invalid_responses_are_errors() {
         (
             b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\nzz\r\n",
             WebErrorKind::Reset,
-            "broke off",
+            "was closed after",
         ),
     ] {
         let server = StubServer::start(move |_| StubReply::Says(says.to_vec())).await;
@@ -263,7 +263,7 @@ async fn too_many_headers_are_an_error() {
     .await;
     let error = get(&loopback_client(), &server.url("/")).await.unwrap_err();
     assert_eq!(error.kind, WebErrorKind::Malformed);
-    assert_eq!(error.message, format!("The headers of {}'s answer are too many or too long", server.address));
+    assert_eq!(error.message, format!("The response of {} has too many or too long headers", server.address));
     let server =
         StubServer::start(|_| StubReply::Endless(b"HTTP/1.1 200 OK\r\nx: ".to_vec(), vec![b'a'; 65536]))
             .await;

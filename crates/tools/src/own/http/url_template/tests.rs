@@ -76,11 +76,11 @@ fn scheme_and_host_are_fixed() {
             "https://a.example/?k={secret:key}",
             "url: secrets are only allowed in headers, because a URL is shown and logged",
         ),
-        ("ftp://a.example/{x}", "url: Only http and https addresses can be requested, not ftp:"),
-        ("a.example/{x}", "url: The address can't be understood: relative URL without a base"),
+        ("ftp://a.example/{x}", "url: Only http and https URLs are supported, not ftp:"),
+        ("a.example/{x}", "url: The URL is invalid: relative URL without a base"),
         (
             "https://u:p@a.example/",
-            "url: The address has a user name or password in it; they belong into a header",
+            "url: The URL contains a user name or password; pass them in a header instead",
         ),
     ] {
         assert_eq!(UrlTemplate::parse(template).unwrap_err(), problem, "{template}");
