@@ -1,5 +1,5 @@
-//! What the engine costs: a call of a tool that does nothing, validated and recorded; finding a tool among ten
-//! thousand; registering six hundred. `cargo bench -p toolway-core [-- --quick] [-- --json]`
+//! Benchmarks of the engine: a call of a tool that does nothing, validated and recorded; finding a tool among
+//! ten thousand; registering six hundred tools. `cargo bench -p toolway-core [-- --quick] [-- --json]`
 
 #![allow(clippy::print_stdout, reason = "printing its figures is what it is for")]
 
@@ -22,7 +22,7 @@ use toolway_types::{PrincipalId, RawJson, Slug, SpecDocument, SystemClock};
 
 use support::{ARGUMENTS, BenchError, BenchMeasurements, caller, document, micros, time_per_round, tool};
 
-/// Counts records and lets them go.
+/// Counts records and discards them.
 #[derive(Default)]
 struct CountingRecorder {
     opened: AtomicUsize,
@@ -46,7 +46,7 @@ impl Recorder for CountingRecorder {
     }
 }
 
-/// An engine with one source of five tools.
+/// Creates an engine with one source of five tools.
 fn engine(recorder: Arc<dyn Recorder>) -> Result<(Arc<Engine>, Lease), BenchError> {
     let (registry, cache) = (Registry::new(), SpecCache::default());
     let lease = registry.lease("living-room-phone".parse()?, SourceRetention::Names);
@@ -57,8 +57,8 @@ fn engine(recorder: Arc<dyn Recorder>) -> Result<(Arc<Engine>, Lease), BenchErro
     Ok((engine, lease))
 }
 
-/// Calls one after the other and says how long each took, in nanoseconds. `rest`: after how many calls to
-/// wait how long, so that a recorder can keep up.
+/// Calls one after the other and returns the duration of each, in nanoseconds. `rest` is a number of calls
+/// and the pause after them, so that a recorder can keep up.
 async fn call(
     engine: Arc<Engine>,
     calls: usize,
@@ -85,7 +85,7 @@ async fn call(
     Ok(times)
 }
 
-/// Warms up, then measures, in a task of the runtime as a connection is one.
+/// Warms up, then measures in a task of the runtime, as for a connection.
 fn measure(
     runtime: &Runtime,
     engine: &Arc<Engine>,
@@ -113,7 +113,7 @@ fn measure_calls(figures: &mut BenchMeasurements, count: usize) -> Result<(), Be
     Ok(())
 }
 
-/// The same with the recorder that the gateway has.
+/// Measures calls with the recorder of the gateway.
 fn measure_recorded_calls(figures: &mut BenchMeasurements, count: usize) -> Result<(), BenchError> {
     let folder = tempfile::tempdir()?;
     let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
@@ -173,14 +173,14 @@ fn large(n: usize, distinct: bool) -> Result<SpecDocument, BenchError> {
     Ok(SpecDocument { parameters: Some(RawJson::from(&schema)), ..document(&format!("tool_{n}"))? })
 }
 
-/// Memory of this process, in bytes; none where the system does not say.
+/// Resident memory of this process, in bytes; None if the system does not report it.
 fn resident_memory() -> Option<f64> {
     let pages = std::fs::read_to_string("/proc/self/statm").ok()?;
     Some(pages.split(' ').nth(1)?.parse::<f64>().ok()? * 4096.0)
 }
 
 fn measure_registration(figures: &mut BenchMeasurements) -> Result<(), BenchError> {
-    // What the first schema of a process costs is not counted.
+    // The one-time cost of a process's first schema does not count.
     drop(tool(&SpecCache::default(), large(0, true)?)?);
     for (name, distinct) in [("register_600_same_schema", false), ("register_600_distinct", true)] {
         let before = resident_memory();

@@ -1,5 +1,6 @@
-//! What the owner's rules cost: a call under a hundred rules and a hook; listing ten thousand tools for a caller;
-//! the two hundred calls of one answer; writing a large result. `cargo bench -p toolway-core --bench rules`
+//! Benchmarks of the owner's rules: a call with a hundred rules and a hook; listing ten thousand tools for a
+//! caller; the two hundred calls of one model response; writing a large result. `cargo bench -p toolway-core
+//! --bench rules`
 
 #![allow(clippy::print_stdout, reason = "printing its figures is what it is for")]
 
@@ -22,7 +23,7 @@ use toolway_types::{Outcome, RawJson, ResultEnvelope, SystemClock, ToolOutput};
 
 use support::{ARGUMENTS, BenchError, BenchMeasurements, caller, document, time_per_round, tool};
 
-/// Looks and lets pass.
+/// A hook that changes nothing.
 struct NoopHook;
 
 #[async_trait]
@@ -33,7 +34,7 @@ impl Hook for NoopHook {
     }
 }
 
-/// A hundred rules of which only the last fits.
+/// A hundred rules, of which only the last matches.
 fn hundred_rules() -> Result<Policy, BenchError> {
     let rule = |n: usize| RuleDefinition {
         when: RuleCondition {
@@ -111,7 +112,7 @@ fn measure_calls(runtime: &Runtime, engine: &Arc<Engine>, count: usize) -> Resul
     Ok(times)
 }
 
-/// Two hundred calls of one answer: their time together, the least of several.
+/// Measures two hundred calls of one model response: the shortest total time of several rounds.
 fn measure_answers(runtime: &Runtime, engine: &Arc<Engine>) -> Result<f64, BenchError> {
     let mut least = Duration::MAX;
     for _ in 0..20 {

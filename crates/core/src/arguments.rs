@@ -1,19 +1,19 @@
-//! The arguments of a call: the caller's own bytes beside the parsed object.
+//! Arguments of a call: the caller's own bytes and the parsed object.
 
 mod unique_keys;
 
 use serde_json::Value;
 use toolway_types::{JsonObject, RawJson};
 
-/// Arguments as a caller gave them, not yet looked at.
+/// Arguments as given by a caller, not yet parsed.
 #[derive(Debug, Clone, Default)]
 pub enum RawArguments {
-    /// None given: `{}`.
+    /// No arguments: `{}`.
     #[default]
     None,
-    /// JSON: an object, or a string that holds one (as models give it).
+    /// JSON: an object, or a string that contains one (as some models send it).
     Json(RawJson),
-    /// Text that should be a JSON object; empty text is `{}`.
+    /// Text that must be a JSON object; empty text is `{}`.
     Text(String),
 }
 
@@ -23,7 +23,7 @@ impl From<JsonObject> for RawArguments {
     }
 }
 
-/// Arguments that are an object. Passing them on keeps the caller's bytes, key order and number forms too.
+/// Parsed arguments. They keep the caller's bytes, including key order and number forms.
 #[derive(Debug, Clone)]
 pub struct Arguments {
     raw: RawJson,
@@ -31,10 +31,11 @@ pub struct Arguments {
 }
 
 impl Arguments {
-    /// Parses what the caller gave (invariant "nothing invalid runs": malformed or truncated JSON never becomes `{}`).
+    /// Parses the arguments of a caller (invariant "nothing invalid runs": malformed or truncated JSON never
+    /// becomes `{}`).
     ///
     /// # Errors
-    /// What is wrong, in words.
+    /// A description of the problem.
     pub fn parse(raw: RawArguments) -> Result<Self, String> {
         let raw = match raw {
             RawArguments::None => return Ok(Self::empty()),
@@ -72,7 +73,7 @@ impl Arguments {
         Err(format!("the arguments are {kind}; they must be a JSON object"))
     }
 
-    /// `{}`.
+    /// Returns `{}`.
     #[must_use]
     pub fn empty() -> Self {
         Self { raw: RawJson::empty_object(), value: Value::Object(JsonObject::new()) }
@@ -90,7 +91,7 @@ impl Arguments {
         &self.value
     }
 
-    /// The parsed object, taken out.
+    /// Takes the parsed object.
     #[must_use]
     pub fn into_object(self) -> JsonObject {
         match self.value {

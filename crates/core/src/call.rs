@@ -1,4 +1,4 @@
-//! The way of a call, step by step. Each step is a module beside this file.
+//! The steps of a call, one per submodule.
 
 mod abandoned_task;
 mod argument_check;
@@ -30,11 +30,13 @@ use lookup::CallTarget;
 use record::CallRecordGuard;
 
 impl Engine {
-    /// Runs a tool. Whatever happens on the way, the call ends in exactly one outcome, which is recorded
-    /// before it is returned (invariant "exactly one recorded outcome"): looks the name up among what the policy lets this caller use, checks
-    /// the arguments, counts the call against its principal's limits, gets a person's consent where the rules want
-    /// it, asks the hooks, runs the tool in its own task under the one deadline, asks the hooks again, checks the
-    /// size of what there is. A model is given as much of the text as it can use.
+    /// Runs a tool. Every call ends in exactly one outcome, which is recorded before it is returned
+    /// (invariant "exactly one recorded outcome").
+    ///
+    /// The steps: looks up the name among the tools that the policy allows, validates the arguments, counts
+    /// the call against its principal's limits, obtains a person's consent if the rules require it, runs the
+    /// hooks, runs the tool in its own task under the deadline, runs the hooks again, and checks the size of
+    /// the result. A model receives at most as much text as it can use.
     ///
     /// Dropping the returned future cancels the call and records that.
     pub async fn call(self: &Arc<Self>, call: CallRequest) -> FinishedCall {
@@ -44,7 +46,7 @@ impl Engine {
         );
         let settings = self.settings.load_full();
         let for_model = call.caller.via == EntryPoint::Agent;
-        // Where nobody looks at spans, the call is not moved into one.
+        // Without a subscriber for spans, the call is not moved into one.
         let mut finished = match span.is_disabled() {
             true => self.call_in_span(&settings, call).await,
             false => Box::pin(self.call_in_span(&settings, call)).instrument(span).await,

@@ -1,4 +1,4 @@
-//! Who makes a call, and from where.
+//! The caller of a call.
 
 use std::sync::Arc;
 
@@ -6,33 +6,33 @@ use toolway_types::{Principal, PrincipalId, Role, Slug};
 
 use crate::lease_id::LeaseId;
 
-/// Who makes a call.
+/// The caller of a call: its principal, entry point, agent and conversation.
 #[derive(Debug, Clone)]
 pub struct Caller {
-    /// Who is behind the token.
+    /// Principal of the token.
     pub principal: Arc<Principal>,
-    /// The door it came through.
+    /// Entry point of the call.
     pub via: EntryPoint,
-    /// The agent in whose name it is made, where the door says one; see [`Caller::agent`].
+    /// Agent named by the entry point, if any; see [`Caller::agent`].
     pub agent: Option<Arc<str>>,
-    /// The conversation it belongs to.
+    /// Conversation of the call.
     pub session: Option<Arc<str>>,
-    /// The model's answer within that conversation, where a model asked for it.
+    /// Turn of the conversation that made the call.
     pub turn: Option<Arc<str>>,
-    /// The registration of the caller's own connection, whose tools it may call by their bare names.
+    /// Registration of the caller's own connection. Its tools can be called by their bare names.
     pub registration: Option<CallerRegistration>,
 }
 
-/// The registration of a caller's own connection.
+/// Registration of a caller's own connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallerRegistration {
-    /// Its source.
+    /// Source of the registration.
     pub source: Slug,
-    /// Its lease.
+    /// Lease of the registration.
     pub lease: LeaseId,
 }
 
-/// The door a call came through.
+/// Entry point of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EntryPoint {
     /// REST.
@@ -48,7 +48,7 @@ pub enum EntryPoint {
 }
 
 impl EntryPoint {
-    /// The word used in records.
+    /// Name in records.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -62,19 +62,19 @@ impl EntryPoint {
 }
 
 impl Caller {
-    /// A caller with no connection of its own.
+    /// Creates a caller without a connection of its own.
     #[must_use]
-    pub fn new(principal: Arc<Principal>, door: EntryPoint) -> Self {
-        Self { principal, via: door, agent: None, session: None, turn: None, registration: None }
+    pub fn new(principal: Arc<Principal>, via: EntryPoint) -> Self {
+        Self { principal, via, agent: None, session: None, turn: None, registration: None }
     }
 
-    /// The agent in whose name the call is made: the one that the token is bound to, else the door's.
+    /// Agent of the call: the one that the token is bound to, otherwise the one named by the entry point.
     #[must_use]
     pub fn agent(&self) -> Option<&Arc<str>> {
         self.principal.agent.as_ref().or(self.agent.as_ref())
     }
 
-    /// The owner, calling from within the program.
+    /// Creates a caller for the owner within the program.
     #[must_use]
     pub fn local_owner() -> Self {
         let principal = Principal { id: PrincipalId::from("owner"), role: Role::Owner, agent: None };

@@ -1,5 +1,5 @@
-//! Tools whose description or schema is not what the owner last saw. Whoever compares specs says which; calls of
-//! them wait for the owner where the policy wants that.
+//! Tools whose description or schema has changed since the owner accepted them. Another component compares
+//! specs and sets the marks; calls of marked tools wait for the owner if the policy requires it.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -7,15 +7,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use parking_lot::RwLock;
 use toolway_types::{Slug, ToolId, ToolName};
 
-/// Marks that are kept of one source. One that has had more has had a new name for each tool each time it
-/// registered them; from then on all of its tools count as changed.
+/// Maximum number of marks per source. A source that exceeds it has renamed its tools at each registration;
+/// from then on all of its tools count as changed.
 const MAX_PER_SOURCE: usize = 32_768;
 
-/// The tools that have changed.
+/// The set of changed tools.
 #[derive(Debug, Default)]
 pub struct ChangedTools {
     sources: RwLock<HashMap<Slug, SourceChanges>>,
-    /// How many sources have any: most of the time none, and then nothing is locked.
+    /// Number of sources with marks. Mostly 0, and then no lock is needed.
     count: AtomicUsize,
 }
 
@@ -26,7 +26,7 @@ enum SourceChanges {
 }
 
 impl ChangedTools {
-    /// Marks a tool as changed, or takes the mark away.
+    /// Marks a tool as changed, or removes the mark.
     pub fn set(&self, tool: &ToolId, changed: bool) {
         let mut sources = self.sources.write();
         if changed {
@@ -36,7 +36,7 @@ impl ChangedTools {
                 && tools.insert(tool.tool.clone())
                 && tools.len() > MAX_PER_SOURCE
             {
-                tracing::warn!(source = %tool.source, "so many tools have changed that all count as changed");
+                tracing::warn!(source = %tool.source, "too many tools have changed; all tools of this source now count as changed");
                 *of_source = SourceChanges::All;
             }
         } else if let Some(SourceChanges::Tools(tools)) = sources.get_mut(&tool.source)
@@ -48,7 +48,7 @@ impl ChangedTools {
         self.count.store(sources.len(), Ordering::Release);
     }
 
-    /// Whether a tool has changed.
+    /// True if a tool has changed.
     #[must_use]
     pub fn contains(&self, tool: &ToolId) -> bool {
         self.count.load(Ordering::Acquire) > 0

@@ -1,4 +1,4 @@
-//! Asking persons: open [`Questions`], and [`Grants`], the answers that are kept.
+//! Consent of persons: open questions ([`OpenQuestions`]) and stored answers ([`ActiveGrants`]).
 
 mod grants;
 mod question;

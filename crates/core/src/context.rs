@@ -1,4 +1,4 @@
-//! What a running tool is given: who calls, how long it may take, how to report and to notice the end.
+//! The context of a running tool: its caller, its remaining time, progress reports and cancellation.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -13,22 +13,22 @@ use crate::caller::Caller;
 use crate::progress::{ProgressReport, ProgressSink};
 use crate::run_clock::RunClock;
 
-/// Why a call was ended from outside the tool.
+/// Reason why a call ended from outside the tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum CancelReason {
-    /// The caller cancelled, or went away.
+    /// The caller cancelled, or left.
     Caller = 1,
     /// The deadline passed.
     Deadline = 2,
-    /// The tool was silent too long.
+    /// The tool sent no progress for too long.
     Silence = 3,
-    /// The gateway shuts down.
+    /// The gateway is shutting down.
     Shutdown = 4,
 }
 
 impl CancelReason {
-    /// The word that a device is told.
+    /// Name sent to devices.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -40,15 +40,15 @@ impl CancelReason {
     }
 }
 
-/// What a door hands to tools of its own protocol along with a call. The engine does not look at it.
+/// Data that an entry point passes to tools of its own protocol. The engine does not use it.
 pub type CallExtension = Arc<dyn Any + Send + Sync>;
 
-/// Nothing has ended the call yet.
+/// The call has not ended.
 const REASON_NONE: u8 = 0;
-/// The tool's answer is here.
+/// The tool's answer has arrived.
 const REASON_ANSWERED: u8 = u8::MAX;
 
-/// What a running tool is given. Cheap to clone; all clones are the same call's.
+/// The context of a running tool. Cheap to clone; all clones belong to the same call.
 #[derive(Debug, Clone)]
 pub struct CallContext {
     shared: Arc<CallState>,
@@ -58,18 +58,18 @@ struct CallState {
     id: CallId,
     caller: Caller,
     clock: RunClock,
-    /// Told when there is a reason.
+    /// Notified when there is a reason.
     ended: Notify,
-    /// [`OPEN`], [`ANSWERED`] or a reason: whichever comes first is how the call ends.
+    /// [`REASON_NONE`], [`REASON_ANSWERED`] or a reason. The first one set decides how the call ends.
     reason: AtomicU8,
     dispatched: AtomicBool,
     attempts: AtomicU32,
     queued_us: AtomicU64,
-    /// When the tool began, in microseconds of the clock, plus one; 0 before that.
+    /// Start of the run in microseconds of the clock, plus one; 0 before the start.
     started_us: AtomicU64,
     progress: Option<ProgressSink>,
     extension: Option<CallExtension>,
-    /// What was last reported: how far, of how much.
+    /// The last report: progress and total.
     last_report: Mutex<(f64, Option<f64>)>,
 }
 
@@ -104,40 +104,40 @@ impl CallContext {
         Self { shared: Arc::new(shared) }
     }
 
-    /// The call's id.
+    /// Id of the call.
     #[must_use]
     pub fn call_id(&self) -> CallId {
         self.shared.id
     }
 
-    /// Who calls.
+    /// Caller of the call.
     #[must_use]
     pub fn caller(&self) -> &Caller {
         &self.shared.caller
     }
 
-    /// What the call's door handed along, where it is of this type.
+    /// Data from the call's entry point, if it has this type.
     #[must_use]
     pub fn extension<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {
         self.shared.extension.clone()?.downcast().ok()
     }
 
-    /// The time that remains.
+    /// Remaining time of the call.
     #[must_use]
     pub fn remaining(&self) -> Duration {
         self.shared.clock.remaining()
     }
 
-    /// Resolves when the call is ended from outside; the task is aborted at about the same time.
+    /// Resolves when the call is ended from outside. The task is aborted at about the same time.
     pub async fn cancelled(&self) {
-        // Made before the question, so that an end in between wakes it.
+        // Created before the check, so that an end in between is not missed.
         let ended = self.shared.ended.notified();
         if self.cancel_reason().is_none() {
             ended.await;
         }
     }
 
-    /// Why the call was ended from outside, if it was.
+    /// Reason why the call was ended from outside, if it was.
     #[must_use]
     pub fn cancel_reason(&self) -> Option<CancelReason> {
         match self.shared.reason.load(Ordering::Acquire) {
@@ -149,7 +149,7 @@ impl CallContext {
         }
     }
 
-    /// Reports how far the tool is. Also a sign of life, and the end of a wait for a person.
+    /// Reports progress. Also resets the limit on silence, and ends a pause for a person.
     pub fn report_progress(&self, progress: ProgressReport) {
         self.shared.clock.note_activity();
         if let Some(sink) = &self.shared.progress {
@@ -158,12 +158,13 @@ impl CallContext {
         }
     }
 
-    /// A person is being asked: stops the clock until [`CallContext::progress`] or [`CallContext::resume`].
+    /// Pauses the clock while a person is asked, until [`CallContext::report_progress`] or
+    /// [`CallContext::resume`].
     pub fn pause_for_person(&self) {
         self.shared.clock.pause();
     }
 
-    /// Tells whoever watches something that is no sign of life: a report in these words, as far as the last one.
+    /// Sends a message with the last reported progress. It does not reset the limit on silence.
     pub fn report_message(&self, words: String) {
         if let Some(sink) = &self.shared.progress {
             let (progress, total) = *self.shared.last_report.lock();
@@ -171,24 +172,24 @@ impl CallContext {
         }
     }
 
-    /// A sign of life without a report; ends a wait for a person.
+    /// Resets the limit on silence without a report, and ends a pause for a person.
     pub fn resume(&self) {
         self.shared.clock.note_activity();
     }
 
-    /// Says that the request has left for the tool, so that it may have effects from now on.
+    /// Records that the request was sent to the tool, so it may have effects from now on.
     pub fn mark_dispatched(&self) {
         self.shared.dispatched.store(true, Ordering::Release);
         self.shared.attempts.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Whether the request has left for the tool.
+    /// True if the request was sent to the tool.
     #[must_use]
     pub fn is_dispatched(&self) -> bool {
         self.shared.dispatched.load(Ordering::Acquire)
     }
 
-    /// How often the request has left for the tool.
+    /// Number of times that the request was sent to the tool.
     #[must_use]
     pub fn attempts(&self) -> u32 {
         self.shared.attempts.load(Ordering::Relaxed)
@@ -198,8 +199,9 @@ impl CallContext {
         &self.shared.clock
     }
 
-    /// Says that the tool's answer is here, though its task has yet to hand it over: from now on nothing else
-    /// can be the outcome. False where the call was ended from outside before; then the answer is late.
+    /// Records that the tool's answer has arrived, although its task has not returned it yet. From now on
+    /// nothing else can be the outcome. Returns false if the call was ended from outside before, so the
+    /// answer is late.
     #[must_use]
     pub fn mark_answered(&self) -> bool {
         self.shared
@@ -208,7 +210,7 @@ impl CallContext {
             .is_ok()
     }
 
-    /// Ends the call from outside; the first reason stands. False where its answer is here already.
+    /// Ends the call from outside. The first reason wins. Returns false if the answer has already arrived.
     pub(crate) fn cancel(&self, reason: CancelReason) -> bool {
         let state = &self.shared.reason;
         let before = state.compare_exchange(REASON_NONE, reason as u8, Ordering::AcqRel, Ordering::Acquire);
@@ -224,13 +226,13 @@ impl CallContext {
         Duration::from_micros(self.shared.queued_us.load(Ordering::Relaxed))
     }
 
-    /// The tool begins.
+    /// Records the start of the tool.
     pub(crate) fn mark_running(&self) {
         let began = micros(self.shared.clock.elapsed()).saturating_add(1);
         self.shared.started_us.store(began, Ordering::Relaxed);
     }
 
-    /// How long the tool has been running.
+    /// Time since the start of the tool.
     pub(crate) fn running_time(&self) -> Duration {
         match self.shared.started_us.load(Ordering::Relaxed) {
             0 => Duration::ZERO,

@@ -1,4 +1,4 @@
-//! The engine: holds what every call needs. The way of a call is in `call.rs`.
+//! The engine: state shared by all calls. The steps of a call are in `call.rs`.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -32,7 +32,7 @@ pub struct Engine {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) settings: ArcSwap<EngineSettings>,
     pub(crate) policy: ArcSwap<Policy>,
-    /// What agents may use, which every policy is given. Held while either changes.
+    /// Scopes of agents, which are part of every policy. Locked while either changes.
     agent_scopes: Mutex<Option<Arc<AgentScopes>>>,
     pub(crate) hooks: ArcSwap<Arc<[HookEntry]>>,
     pub(crate) grants: ActiveGrants,
@@ -44,7 +44,7 @@ pub struct Engine {
     /// Has [`MAX_HEAVY_CHECKS`] permits.
     pub(crate) heavy_checks: Arc<Semaphore>,
     pub(crate) in_flight: InFlight,
-    /// Cancelled when calls still running are to end.
+    /// Cancelled at a shutdown, after the grace period.
     pub(crate) stopping: CancellationToken,
 }
 
@@ -54,24 +54,24 @@ impl std::fmt::Debug for Engine {
     }
 }
 
-/// What an engine is made of.
+/// The parts of an engine.
 pub struct EngineParts {
-    /// Which tools there are.
+    /// The registered tools.
     pub registry: Arc<Registry>,
-    /// Where calls are recorded.
+    /// Recorder of calls.
     pub recorder: Arc<dyn Recorder>,
     /// The wall clock.
     pub clock: Arc<dyn Clock>,
-    /// What the owner can set about calls.
+    /// Settings for calls.
     pub settings: EngineSettings,
-    /// Who may use which tool.
+    /// The policy.
     pub policy: Policy,
-    /// What was answered before.
+    /// Stored answers of persons.
     pub grants: ActiveGrants,
 }
 
 impl EngineParts {
-    /// Everything allowed, nothing recorded.
+    /// Parts with default settings that allow everything and record nothing.
     #[must_use]
     pub fn new(registry: Arc<Registry>, clock: Arc<dyn Clock>) -> Self {
         Self {
@@ -86,7 +86,7 @@ impl EngineParts {
 }
 
 impl Engine {
-    /// An engine.
+    /// Creates an engine.
     #[must_use]
     pub fn new(parts: EngineParts) -> Arc<Self> {
         let EngineParts { registry, recorder, clock, settings, policy, grants } = parts;
@@ -110,26 +110,26 @@ impl Engine {
         })
     }
 
-    /// Which tools there are.
+    /// The registered tools.
     #[must_use]
     pub fn registry(&self) -> &Arc<Registry> {
         &self.registry
     }
 
-    /// Who may use which tool.
+    /// The current policy.
     #[must_use]
     pub fn policy(&self) -> Arc<Policy> {
         self.policy.load_full()
     }
 
-    /// Takes other rules, from the next call on. What principals have used of their limits stays counted.
+    /// Replaces the policy from the next call on. Counts of rate limits are kept.
     pub fn set_policy(&self, policy: Policy) {
         let agents = self.agent_scopes.lock();
         self.policy.store(Arc::new(policy.with_agents(agents.clone())));
     }
 
-    /// Says what agents may use, from the next call on; other rules do not change it. Until it is said, agents may
-    /// use what the rules let their callers use.
+    /// Sets the scopes of agents from the next call on, independent of other rules. Without scopes, an agent
+    /// may use every tool that the rules allow to its caller.
     pub fn set_agent_scopes(&self, scopes: AgentScopes) {
         let scopes = Some(Arc::new(scopes));
         let mut agents = self.agent_scopes.lock();
@@ -137,55 +137,55 @@ impl Engine {
         *agents = scopes;
     }
 
-    /// Takes other hooks, from the next call on. They are asked in this order.
+    /// Replaces the hooks from the next call on. They run in this order.
     pub fn set_hooks(&self, hooks: Vec<HookEntry>) {
         self.hooks.store(Arc::new(hooks.into()));
     }
 
-    /// The answers that are kept.
+    /// Stored answers of persons.
     #[must_use]
     pub fn grants(&self) -> &ActiveGrants {
         &self.grants
     }
 
-    /// The questions that are open.
+    /// Open questions to persons.
     #[must_use]
     pub fn questions(&self) -> &OpenQuestions {
         &self.questions
     }
 
-    /// The tools that are not what they were.
+    /// Tools that have changed since the owner accepted them.
     #[must_use]
     pub fn changed_tools(&self) -> &ChangedTools {
         &self.changed_tools
     }
 
-    /// Takes new settings; calls under way keep what they started with.
+    /// Replaces the settings. Running calls keep the earlier ones.
     pub fn set_settings(&self, settings: EngineSettings) {
         self.settings.store(Arc::new(settings));
     }
 
-    /// How long one run of a tool may take, whoever calls.
+    /// Maximum duration of one run of a tool, for every caller.
     #[must_use]
     pub fn tool_timeout(&self, tool: &ToolId, spec: &ToolSpec) -> Duration {
         let settings = self.settings.load();
         settings.tool_timeout(tool, spec).min(settings.timeout_cap)
     }
 
-    /// How many calls are under way.
+    /// Number of running calls.
     #[must_use]
     pub fn in_flight(&self) -> usize {
         self.in_flight.count()
     }
 
-    /// How many runs have been told to stop and are still running: blocking code past its deadline.
+    /// Number of aborted runs that have not ended: blocking code past its deadline.
     #[must_use]
     pub fn abandoned_runs(&self) -> u64 {
         self.in_flight.abandoned_runs.load(Ordering::Acquire)
     }
 
-    /// Takes no new calls, gives those under way `grace` to end, then ends them as `shutting_down`. Returns
-    /// when every call has its outcome.
+    /// Refuses new calls, gives running ones `grace` to end, then ends them as `shutting_down`. Returns when
+    /// every call has its outcome.
     pub async fn shut_down(&self, grace: Duration) {
         self.in_flight.close();
         if tokio::time::timeout(grace, self.in_flight.wait_until_drained()).await.is_err() {

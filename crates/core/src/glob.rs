@@ -1,4 +1,4 @@
-//! Patterns over tools' ids: `pixel-8/*`, `*/read_*`, `builtin/{read,write}_file`.
+//! Patterns for tool ids: `pixel-8/*`, `*/read_*`, `builtin/{read,write}_file`.
 
 use std::fmt;
 
@@ -8,18 +8,18 @@ mod char_patterns;
 
 use char_patterns::CharPatterns;
 
-/// A pattern that can't be used.
+/// An invalid pattern.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{pattern:?} is not a pattern: {problem}")]
 pub struct GlobError {
-    /// The pattern.
+    /// Text of the pattern.
     pub pattern: String,
-    /// What is wrong with it.
+    /// Description of the problem.
     pub problem: String,
 }
 
-/// Several patterns; a text fits where it fits one of them. `*` stands for any text, slashes included, `?` for
-/// one character, `{a,b}` for one of several, `[a-z]` for one of a range.
+/// A list of patterns. A text matches if it matches one of them. `*` is any text, including slashes, `?` is
+/// one character, `{a,b}` is one of several texts, `[a-z]` is one character of a range.
 #[derive(Clone)]
 pub struct GlobPatterns {
     patterns: Vec<String>,
@@ -28,12 +28,12 @@ pub struct GlobPatterns {
     char_patterns: Option<CharPatterns>,
 }
 
-/// What can be decided without looking for patterns.
+/// Cases that need no pattern matching.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum GlobKind {
-    /// One of them stands for any text.
+    /// One pattern matches any text.
     MatchAll,
-    /// None of them stands for anything but itself.
+    /// All patterns are literal.
     Literal,
     Other,
 }
@@ -52,7 +52,7 @@ impl GlobPatterns {
     /// Compiles patterns.
     ///
     /// # Errors
-    /// [`BadGlob`] names the first that can't be used.
+    /// [`GlobError`] for the first invalid pattern.
     pub fn new<S: AsRef<str>>(patterns: impl IntoIterator<Item = S>) -> Result<Self, GlobError> {
         let mut texts = Vec::new();
         let mut set = GlobSetBuilder::new();
@@ -74,13 +74,13 @@ impl GlobPatterns {
         Ok(Self { kind: classify(&texts), patterns: texts, set, char_patterns: by_char })
     }
 
-    /// No pattern at all, which nothing fits.
+    /// Creates an empty list, which matches nothing.
     #[must_use]
     pub fn empty() -> Self {
         Self { patterns: Vec::new(), kind: GlobKind::Literal, set: GlobSet::empty(), char_patterns: None }
     }
 
-    /// Whether a text fits one of them.
+    /// True if a text matches one of the patterns.
     #[must_use]
     pub fn matches(&self, text: &str) -> bool {
         match self.kind {
@@ -91,7 +91,7 @@ impl GlobPatterns {
         }
     }
 
-    /// The places of all that a text fits.
+    /// Indices of all patterns that match a text.
     pub(crate) fn matching_indices(&self, text: &str) -> Vec<usize> {
         let mut found = self.set.matches(text);
         if let Some(by_char) = self.char_patterns.as_ref().filter(|_| !text.is_ascii()) {
@@ -100,7 +100,7 @@ impl GlobPatterns {
         found
     }
 
-    /// The patterns as they were written.
+    /// The patterns as written.
     #[must_use]
     pub fn patterns(&self) -> &[String] {
         &self.patterns

@@ -1,4 +1,4 @@
-//! What the owner puts before and after calls: looks at them, changes them, stops them.
+//! Hooks: the owner's code that sees, changes or cancels calls.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,101 +10,101 @@ use crate::arguments::{Arguments, RawArguments};
 use crate::caller::EntryPoint;
 use crate::glob::GlobPatterns;
 
-/// A call as hooks see it. Secrets are in it: a hook is the owner's own.
+/// A call as hooks see it. It contains secrets, because a hook belongs to the owner.
 #[derive(Debug, Clone)]
 pub struct HookCall {
-    /// The call's id.
+    /// Id of the call.
     pub id: CallId,
-    /// The tool.
+    /// Id of the tool.
     pub tool: ToolId,
-    /// Who calls.
+    /// Principal of the caller.
     pub principal: PrincipalId,
-    /// With which role.
+    /// Role of the caller.
     pub role: Role,
-    /// Through which door.
+    /// Entry point of the call.
     pub via: EntryPoint,
-    /// In whose agent's name.
+    /// Agent of the call.
     pub agent: Option<Arc<str>>,
-    /// The conversation.
+    /// Conversation of the call.
     pub session: Option<Arc<str>>,
-    /// The arguments, as the hooks before this one left them.
+    /// Arguments, as changed by earlier hooks.
     pub arguments: Arguments,
 }
 
-/// What a hook wants before a call runs.
+/// Decision of a hook before a call runs.
 #[derive(Debug, Clone)]
 pub enum BeforeCallDecision {
-    /// Nothing.
+    /// The call continues unchanged.
     Continue,
-    /// Other arguments, which are checked against the tool's schema again.
+    /// The call continues with other arguments, which are validated again.
     Modify(RawArguments),
-    /// That it does not run.
+    /// The call is cancelled.
     Cancel {
-        /// Why, for whoever called.
+        /// Reason for the caller.
         reason: String,
     },
 }
 
-/// What a hook wants after a call ran.
+/// Decision of a hook after a call.
 #[derive(Debug, Clone)]
 pub enum AfterCallDecision {
-    /// Nothing.
+    /// The outcome does not change.
     Keep,
-    /// Another output in the place of the tool's, or of its error.
+    /// The output replaces the tool's output or error.
     Replace(ToolOutput),
 }
 
-/// A hook that could not do its work.
+/// A failure of a hook.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct HookError(pub String);
 
-/// Something that is asked before and after calls. Each question is bounded in time by [`HookEntry::timeout`],
-/// and a panic is a fault of the hook, not of the call.
+/// Code that runs before and after calls. [`HookEntry::timeout`] limits each run, and a panic is a failure of
+/// the hook, not of the call.
 #[async_trait]
 pub trait Hook: Send + Sync + 'static {
-    /// Before a call runs.
+    /// Runs before a call.
     ///
     /// # Errors
-    /// [`HookFault`]; what becomes of the call then is said by [`HookEntry::on_fault`].
+    /// [`HookError`]. [`HookEntry::on_error`] then decides whether the call continues.
     async fn before_call(&self, _call: &HookCall) -> Result<BeforeCallDecision, HookError> {
         Ok(BeforeCallDecision::Continue)
     }
 
-    /// After a call ran, whatever it ended in.
+    /// Runs after a call, whatever its outcome.
     ///
     /// # Errors
-    /// [`HookFault`], as before.
+    /// [`HookError`], with the same effect as before a call.
     async fn after_call(&self, _call: &HookCall, _outcome: &Outcome) -> Result<AfterCallDecision, HookError> {
         Ok(AfterCallDecision::Keep)
     }
 }
 
-/// What becomes of a call whose hook failed.
+/// Effect of a failing hook on the call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HookErrorAction {
-    /// It goes on as if there were no such hook.
+    /// The call continues as if the hook did not exist.
     FailOpen,
-    /// It ends as cancelled by the hook.
+    /// The call ends as cancelled by the hook.
     FailClosed,
 }
 
-/// A hook and when it is asked.
+/// A hook and its configuration.
 #[derive(Clone)]
 pub struct HookEntry {
-    /// Its name, as the owner gave it.
+    /// Name given by the owner.
     pub name: Arc<str>,
     /// The hook.
     pub hook: Arc<dyn Hook>,
-    /// The tools whose calls it sees.
+    /// Patterns of the tools whose calls the hook sees.
     pub tools: GlobPatterns,
-    /// Whether it is asked before calls.
+    /// True if the hook runs before calls.
     pub runs_before: bool,
-    /// Whether it is asked after calls.
+    /// True if the hook runs after calls.
     pub runs_after: bool,
-    /// How long one question may take.
+    /// Timeout of one run.
     pub timeout: Duration,
-    /// What becomes of a call where it fails.
+    /// Effect of a failure.
     pub on_error: HookErrorAction,
 }
 

@@ -1,8 +1,8 @@
-//! The engine: what a tool is ([`Tool`]), which tools there are ([`Registry`]) and the one path that every
-//! call takes ([`Engine::call`]).
+//! The engine: tools ([`Tool`]), the registry of tools ([`Registry`]), and the one path of every call
+//! ([`Engine::call`]).
 //!
-//! Nothing here knows HTTP, SQL or WebSocket. Time is the runtime's monotonic clock (tests can pause it) and
-//! an injected wall clock for labels.
+//! This crate does not depend on HTTP, SQL or WebSocket. It uses the runtime's monotonic clock (tests can
+//! pause it), and an injected wall clock for labels.
 
 pub mod arguments;
 mod call;

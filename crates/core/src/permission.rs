@@ -1,12 +1,12 @@
-//! Which of a tool's permissions are checked here. The others are the phone's own, which asks for them itself;
-//! they are shown with the tool.
+//! Selects the permissions of a tool that the gateway checks. The others belong to the phone, which asks for
+//! them itself; they are only shown with the tool.
 
 use toolway_types::ToolId;
 
 use crate::spec::ToolSpec;
 
-/// The permissions of a tool that are checked at the gateway: all of a tool that runs in the gateway, and of other
-/// sources' those with a dotted name of ours, as `files.write`.
+/// Permissions of a tool that the gateway checks: all permissions of tools that run in the gateway, and for
+/// other sources those with a dotted name of Toolway's form, such as `files.write`.
 pub(crate) fn gateway_permissions<'s>(
     tool: &ToolId,
     spec: &'s ToolSpec,
@@ -18,8 +18,8 @@ pub(crate) fn gateway_permissions<'s>(
         .filter(move |permission| runs_here || is_gateway_permission(permission))
 }
 
-/// Whether a permission has the form of ours: words in lower case with dots between them. Android's have capitals
-/// (`READ_CONTACTS`, `android.permission.CAMERA`).
+/// True if a permission has Toolway's form: lower-case words with dots between them. Android's permissions
+/// have capitals (`READ_CONTACTS`, `android.permission.CAMERA`).
 fn is_gateway_permission(permission: &str) -> bool {
     let is_word = |word: &str| {
         !word.is_empty()

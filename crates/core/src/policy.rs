@@ -1,9 +1,9 @@
-//! Policy: who may use which tool, what waits for a person, and how much a principal may do. What may not be used
-//! is neither listed nor callable, and looks as if it did not exist.
+//! Policy: which callers may use which tools, which calls need approval, and rate limits. A denied tool is
+//! neither listed nor callable, and looks like a tool that does not exist.
 //!
-//! Rules are the owner's ([`definition`]); of each list the first that fits a call decides. Decisions are cached
-//! per caller and tool for as long as the rules stand. Before them comes what a caller's agent may use
-//! ([`AgentScopes`]).
+//! The owner writes the rules ([`definition`]). The first matching rule of each list wins. Decisions are
+//! cached per caller and tool until the rules change. The scope of the caller's agent applies before the
+//! rules ([`AgentScopes`]).
 
 mod agent_scopes;
 mod compiler;
@@ -33,13 +33,13 @@ pub use compiler::PolicyProblem;
 pub use explanation::{PermissionExplanation, PolicyExplanation};
 pub(crate) use rate_limits::RateLimiter;
 
-/// All the rules that hold.
+/// The compiled policy.
 #[derive(Debug, Default)]
 pub struct Policy {
     ruleset: Arc<RuleSet>,
-    /// What agents may use; none where nobody says, and then agents change nothing.
+    /// Scopes of agents. Without them, agents change nothing.
     agents: Option<Arc<AgentScopes>>,
-    /// Whether it matters to a decision what a tool does.
+    /// True if a decision depends on the traits of a tool.
     uses_traits: bool,
     cache: DecisionCache,
 }
@@ -61,7 +61,7 @@ struct RuleSet {
 
 #[derive(Debug)]
 struct PolicyRule {
-    /// Its name, or its place.
+    /// Name of the rule, or its position.
     name: String,
     selector: RuleSelector,
     definition: RuleDefinition,
@@ -81,15 +81,15 @@ struct PermissionRule {
     state: PermissionState,
 }
 
-/// What the rules say of one tool for one caller.
+/// Decision of the rules on one tool for one caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PolicyDecision {
     pub(crate) effect: Effect,
-    /// The rule that decided; none where the default did.
+    /// Index of the rule that decided; None for the default.
     rule: Option<u16>,
-    /// What the approval settings and the agent say, apart from the rule.
+    /// Approval required by the approval settings and the agent, apart from the rule.
     approval: ApprovalRequirement,
-    /// Whether the caller's agent keeps the tool from it.
+    /// True if the tool is outside the scope of the caller's agent.
     is_outside_agent_scope: bool,
 }
 
@@ -104,7 +104,7 @@ impl PolicyDecision {
     }
 }
 
-/// Whether a person is asked, and who may answer.
+/// Whether a person must approve, and the right to answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ApprovalRequirement {
     NotRequired,
@@ -119,7 +119,7 @@ impl ApprovalRequirement {
 }
 
 impl Default for RuleSet {
-    /// Every tool for everyone whose role may call tools.
+    /// Allows every tool to every caller whose role may call tools.
     fn default() -> Self {
         Self {
             default: Effect::Allow,
@@ -137,7 +137,7 @@ impl Default for RuleSet {
 }
 
 impl RuleSet {
-    /// Whether it matters to a decision what a tool does.
+    /// True if a decision depends on the traits of a tool.
     fn uses_traits(&self) -> bool {
         let by_rule = self.rules.iter().any(|rule| rule.selector.uses_traits());
         let by_approval =
@@ -189,7 +189,7 @@ impl RuleSet {
     }
 }
 
-/// The one of the two that has more calls wait.
+/// The stricter of two approval modes.
 fn stricter(one: ApprovalMode, other: ApprovalMode) -> ApprovalMode {
     match (one, other) {
         (ApprovalMode::Always, _) | (_, ApprovalMode::Always) => ApprovalMode::Always,
@@ -199,14 +199,14 @@ fn stricter(one: ApprovalMode, other: ApprovalMode) -> ApprovalMode {
 }
 
 impl Policy {
-    /// Whether this caller may list and call this tool. `spec` is none where its source is away: then a rule that
-    /// depends on what the tool does is taken as the cautious one.
+    /// True if the caller may list and call the tool. `spec` is None while the source is offline; a rule that
+    /// depends on traits then decides the cautious way.
     #[must_use]
     pub fn may_use(&self, caller: &Caller, tool: &ToolId, spec: Option<&ToolSpec>) -> bool {
         self.decide(caller, tool, spec).effect != Effect::Deny
     }
 
-    /// These rules, with what agents may use. What was decided before is forgotten.
+    /// Creates the same policy with the scopes of agents, and an empty cache.
     pub(crate) fn with_agents(&self, agents: Option<Arc<AgentScopes>>) -> Self {
         let asks_for_traits =
             self.ruleset.uses_traits() || agents.as_ref().is_some_and(|agents| agents.use_traits());
@@ -218,18 +218,18 @@ impl Policy {
         }
     }
 
-    /// Whether there is anything that could deny something.
+    /// True if the policy can deny anything.
     pub(crate) fn may_deny(&self) -> bool {
         !self.ruleset.rules.is_empty() || self.agents.is_some()
     }
 
-    /// Whether a source's word on what its tools do is believed.
+    /// True if the annotations of a source are trusted.
     #[must_use]
     pub fn is_trusted(&self, source: &Slug) -> bool {
         self.ruleset.trusted.matches(source.as_str())
     }
 
-    /// Whether a tool that has changed waits for the owner.
+    /// True if a changed tool needs the owner's approval.
     #[must_use]
     pub fn asks_for_changed_tools(&self) -> bool {
         self.ruleset.changed_tools == ChangedToolAction::Ask
@@ -245,7 +245,7 @@ impl Policy {
         }
     }
 
-    /// What the rules say. `agents` is which calls wait by the word of the caller's agent.
+    /// Decision of the rules. `agents` is the approval mode of the caller's agent.
     fn decide_by_rules(
         &self,
         caller: &Caller,
@@ -275,7 +275,8 @@ impl Policy {
             rules: rules.rules.iter().map(|rule| rule.selector.matches_caller(caller)).collect(),
             approval: rules.approval.iter().map(|rule| rule.selector.matches_caller(caller)).collect(),
         };
-        // Of one caller, whose agent is a part of it, there is one such mode for as long as this lives.
+        // The mode is constant per caller, because its agent is part of the key and the scopes do not change
+        // in this policy.
         let look = |fitting: &MatchingRules| rules.evaluate(fitting, &tool.to_string(), traits, agents);
         self.cache.get_or_decide(caller, tool, traits, fitting, look)
     }
@@ -284,7 +285,7 @@ impl Policy {
         decision.rule.and_then(|at| self.ruleset.rules.get(usize::from(at)))
     }
 
-    /// What decided: a rule by its name, or the caller's agent.
+    /// Name of the rule that decided, or the caller's agent.
     pub(crate) fn deciding_rule(&self, decision: PolicyDecision, caller: &Caller) -> Option<String> {
         match (decision.is_outside_agent_scope, caller.agent()) {
             (true, Some(agent)) => Some(format!("agent:{agent}")),
@@ -292,13 +293,13 @@ impl Policy {
         }
     }
 
-    /// The name of the rule that decided.
+    /// Name of the rule that decided.
     pub(crate) fn rule_name(&self, decision: PolicyDecision) -> Option<&str> {
         self.rule(decision).map(|rule| rule.name.as_str())
     }
 
-    /// Whether a person is asked, by the rule or by the approval settings. Where both ask, whoever may answer
-    /// the stricter.
+    /// Approval required by the rule or the approval settings. If both require it, the stricter right to
+    /// answer applies.
     pub(crate) fn approval_requirement(&self, decision: PolicyDecision) -> ApprovalRequirement {
         let by_rule = match decision.effect {
             Effect::Ask => ApprovalRequirement::required_from(
@@ -315,7 +316,7 @@ impl Policy {
         }
     }
 
-    /// The state of a permission that is checked here.
+    /// State of a permission that the gateway checks.
     pub(crate) fn permission_state(
         &self,
         permission: &str,
@@ -337,7 +338,7 @@ impl Policy {
         found.map_or(rules.default_permission, |rule| rule.state)
     }
 
-    /// The permissions of a tool that are checked here, and their states.
+    /// Permissions of a tool that the gateway checks, with their states.
     pub(crate) fn permission_states<'s>(
         &'s self,
         caller: &'s Caller,

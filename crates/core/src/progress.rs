@@ -1,21 +1,21 @@
-//! How far a running tool is.
+//! Progress of a running tool.
 
 use std::sync::Arc;
 
 use toolway_types::ContentPart;
 
-/// One report from a running tool.
+/// A progress report of a running tool.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProgressReport {
-    /// How far.
+    /// Progress so far.
     pub progress: f64,
-    /// Of how much.
+    /// Total number of steps, if known.
     pub total: Option<f64>,
-    /// In words.
+    /// Description of the current step.
     pub message: Option<String>,
-    /// Output so far.
+    /// Partial output.
     pub content: Vec<ContentPart>,
 }
 
-/// Takes reports. It must not block; where its reader is slow it drops reports.
+/// Receives progress reports. It must not block, so it drops reports if its reader is slow.
 pub type ProgressSink = Arc<dyn Fn(ProgressReport) + Send + Sync>;

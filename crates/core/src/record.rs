@@ -1,7 +1,7 @@
-//! What is recorded of a call, and the trait of whatever keeps it.
+//! Records of calls, and the trait of recorders.
 //!
-//! The engine opens a record before a tool runs and closes it exactly once. A recorder never fails a call:
-//! it says how far it got, counts what it could not keep, and the call goes on.
+//! The engine opens a record before a tool runs and closes it exactly once. A recorder never fails a call: it
+//! reports whether a record is committed, and counts lost records.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,133 +12,133 @@ use toolway_types::{CallId, Outcome, PrincipalId, RawJson, Role, ToolId};
 
 use crate::caller::EntryPoint;
 
-/// What is known when a call starts.
+/// Data of a call at its start.
 #[derive(Debug, Clone)]
 pub struct OpenedCall {
-    /// The call's id.
+    /// Id of the call.
     pub id: CallId,
-    /// The name as the caller gave it.
+    /// Name of the tool as given by the caller.
     pub name: Arc<str>,
-    /// The tool it named, where there is one that this caller may use.
+    /// The called tool, if the name matched a tool that the caller may use.
     pub tool: Option<ToolId>,
-    /// Who called.
+    /// Principal of the caller.
     pub principal: PrincipalId,
-    /// With which role.
+    /// Role of the caller.
     pub role: Role,
-    /// Through which door.
+    /// Entry point of the call.
     pub via: EntryPoint,
-    /// The agent whose turn it belongs to.
+    /// Agent whose turn made the call.
     pub agent: Option<Arc<str>>,
-    /// The conversation it belongs to.
+    /// Conversation of the call.
     pub session: Option<Arc<str>>,
-    /// The model's answer within that conversation that asked for it.
+    /// Turn of the conversation that made the call.
     pub turn: Option<Arc<str>>,
-    /// The arguments, secrets already replaced; none where they could not be parsed.
+    /// Arguments with secrets masked; None if they could not be parsed.
     pub arguments: Option<RawJson>,
-    /// Wall clock, milliseconds since the Unix epoch.
+    /// Start of the call, in milliseconds since the Unix epoch.
     pub started_ms: i64,
-    /// Where the call carries an idempotency key: the key, and the hash of name and arguments.
+    /// The idempotency key, and the hash of the request.
     pub key: Option<IdempotencyKey>,
 }
 
-/// An idempotency key with what it was used for.
+/// An idempotency key, and the request that used it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IdempotencyKey {
-    /// The caller's key.
+    /// Key given by the caller.
     pub key: Arc<str>,
-    /// SHA-256 of the tool's id and its arguments.
+    /// SHA-256 of the tool's id and the arguments.
     pub hash: [u8; 32],
 }
 
-/// How a call ended.
+/// Data of a call at its end.
 #[derive(Debug, Clone)]
 pub struct ClosedCall {
-    /// What it was opened with.
+    /// Data from the start of the call.
     pub opened: Arc<OpenedCall>,
-    /// How it ended.
+    /// Outcome of the call.
     pub outcome: Arc<Outcome>,
-    /// How long its parts took.
+    /// Durations of the call's phases.
     pub durations: CallDurations,
-    /// How often the request was sent to the tool: 0 where it never ran.
+    /// Number of times that the request was sent to the tool; 0 if it never ran.
     pub attempts: u32,
-    /// What people, hooks and rules did with it; none where nobody did anything.
+    /// Notes on approvals, hooks and rules; None if there are none.
     pub notes: Option<Box<CallNotes>>,
 }
 
-/// What people, hooks and rules did with a call.
+/// Notes on the approvals, hooks and rules of a call.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CallNotes {
-    /// Who let it run: a principal, or `grant:` with the id of a grant that was given before. Where several did,
-    /// the last.
+    /// Approver of the call: a principal, or `grant:` with the id of a grant. The last one, if there were
+    /// several.
     pub approved_by: Option<Arc<str>>,
-    /// The arguments it ran with where hooks changed them, secrets already replaced.
+    /// Arguments as changed by hooks, with secrets masked.
     pub ran_with: Option<RawJson>,
-    /// The hooks that changed or cancelled something, in the order in which they did.
+    /// Hooks that changed or cancelled something, in order.
     pub hooks: Vec<Arc<str>>,
-    /// The policy rule that refused it.
+    /// Policy rule that refused the call.
     pub rule: Option<Arc<str>>,
 }
 
-/// How long the parts of a call took, by the monotonic clock.
+/// Durations of the phases of a call, on the monotonic clock.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CallDurations {
-    /// From the call's acceptance to its outcome.
+    /// Time from acceptance to outcome.
     pub total: Duration,
-    /// Of that, waiting for a person.
+    /// Time spent waiting for a person, part of the total.
     pub waiting: Duration,
-    /// Of that, waiting for its turn.
+    /// Time spent waiting for the barrier of a sequential source, part of the total.
     pub queued: Duration,
-    /// Of that, the tool running.
+    /// Time that the tool ran, part of the total.
     pub running: Duration,
 }
 
-/// How far a record got.
+/// State of a record's commit.
 #[derive(Debug)]
 pub enum RecordCommit {
-    /// It will be written soon, or is lost and counted; there is nothing to wait for.
+    /// The record will be written soon, or is lost and counted. Nothing to wait for.
     Queued,
-    /// The receiver resolves when it is committed, or when it is certain that it will not be.
+    /// The receiver resolves when the record is committed, or will certainly not be.
     Pending(oneshot::Receiver<()>),
 }
 
 impl RecordCommit {
-    /// Waits until the record is on disk, where that was asked for.
+    /// Waits until the record is committed, if that is required.
     pub async fn wait(self) {
         if let Self::Pending(done) = self {
-            // A dropped sender means the writer gave up; it has counted that.
+            // A dropped sender means that the writer gave up and counted the record as lost.
             let _ = done.await;
         }
     }
 }
 
-/// What became of an earlier call with an idempotency key.
+/// An earlier call with the same idempotency key.
 #[derive(Debug, Clone)]
 pub struct EarlierCall {
-    /// The earlier call's id.
+    /// Id of the earlier call.
     pub id: CallId,
-    /// What the key was used for.
+    /// Hash of the request that used the key.
     pub hash: [u8; 32],
-    /// How it ended; none where its record is still open.
+    /// Outcome of the call; None if its record is still open.
     pub outcome: Option<Arc<Outcome>>,
-    /// How long its parts took.
+    /// Durations of its phases.
     pub durations: CallDurations,
 }
 
-/// Keeps the records of calls.
+/// Records calls.
 #[async_trait]
 pub trait Recorder: Send + Sync + 'static {
-    /// A call starts. Where it carries an idempotency key, or every call is to be durable, the answer is
-    /// [`Commit::Pending`] and the call runs only after it resolves.
+    /// Records the start of a call. With an idempotency key, or if every call must be durable, returns
+    /// [`RecordCommit::Pending`], and the call runs only after it resolves.
     fn open(&self, call: Arc<OpenedCall>) -> RecordCommit;
 
-    /// A call ended.
+    /// Records the end of a call.
     fn close(&self, call: ClosedCall) -> RecordCommit;
 
-    /// The newest call of this principal with this key that started at `since_ms` or later.
+    /// Finds the principal's newest call with this key that started at `since_ms` or later.
     async fn find_by_key(&self, principal: &PrincipalId, key: &str, since_ms: i64) -> Option<EarlierCall>;
 }
 
-/// Keeps nothing.
+/// A recorder that records nothing.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct NoRecorder;
 

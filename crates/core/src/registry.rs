@@ -1,6 +1,6 @@
-//! Which tools there are. Each registration belongs to a [`Lease`] (invariant "a registration belongs to its lease"): dropping it removes exactly
-//! what it added. Readers see immutable [`Snapshot`]s without locking; a change builds the next one, sharing
-//! all that stayed.
+//! The registered tools. Each registration belongs to a [`Lease`] (invariant "a registration belongs to its
+//! lease"): dropping the lease removes exactly its tools. Readers use immutable [`RegistrySnapshot`]s without
+//! locking; a change builds the next snapshot, which shares all unchanged parts.
 
 mod lease;
 mod lookup;
@@ -23,23 +23,23 @@ pub use lookup::ToolLookup;
 pub use snapshot::RegistrySnapshot;
 pub use source::SourceSnapshot;
 
-/// Tools by name.
+/// Tools, sorted by name.
 pub type SortedTools = Arc<[Arc<dyn Tool>]>;
 
-/// What stays of a source when its last lease is gone.
+/// Data of a source that remain after its last lease is dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SourceRetention {
-    /// Its name and the names of its tools, so that a bare name stays ambiguous while it is away.
+    /// Names of the source and its tools, so that a bare name stays ambiguous while the source is offline.
     Names,
     /// Nothing.
     Nothing,
 }
 
-/// Which tools there are.
+/// The registry of tools.
 #[derive(Debug)]
 pub struct Registry {
     snapshot: ArcSwap<RegistrySnapshot>,
-    /// Held while the next snapshot is built.
+    /// Locked while the next snapshot is built.
     writing: Mutex<()>,
     next_lease: AtomicU64,
     generation: watch::Sender<u64>,
@@ -57,13 +57,13 @@ impl Default for Registry {
 }
 
 impl Registry {
-    /// An empty registry.
+    /// Creates an empty registry.
     #[must_use]
     pub fn new() -> Arc<Self> {
         Arc::new(Self::default())
     }
 
-    /// What is there now. Holding on to it keeps the old lists alive, so don't for long.
+    /// Current snapshot. Do not keep it for long, because it keeps old lists alive.
     #[must_use]
     pub fn snapshot(&self) -> Arc<RegistrySnapshot> {
         self.snapshot.load_full()
@@ -73,23 +73,23 @@ impl Registry {
         self.snapshot.load()
     }
 
-    /// Changes whenever a list changes.
+    /// Receiver whose value changes with every change of a list.
     #[must_use]
     pub fn changes(&self) -> watch::Receiver<u64> {
         self.generation.subscribe()
     }
 
-    /// Says that a source exists, though it may be away, and which tools it had.
+    /// Declares a source that may be offline, with the names of its tools.
     pub fn declare(&self, slug: &Slug, known: Vec<ToolName>) {
         self.change(|snapshot| snapshot.declare(slug, known));
     }
 
-    /// Forgets a source: its name, and what its leases hold. Leases still held register nothing any more.
+    /// Removes a source, its names, and the tools of its leases. Existing leases can register no more tools.
     pub fn forget(&self, slug: &Slug) {
         self.change(|snapshot| snapshot.forget(slug));
     }
 
-    /// A registration for a source, holding nothing yet.
+    /// Creates a registration for a source, without tools.
     #[must_use]
     pub fn lease(self: &Arc<Self>, slug: Slug, keep: SourceRetention) -> Lease {
         let id = LeaseId(self.next_lease.fetch_add(1, Ordering::Relaxed));
@@ -112,7 +112,7 @@ impl Registry {
             change(&mut next);
             self.snapshot.swap(Arc::new(next))
         };
-        // What only the last one had goes here, where no lock is held: it may be much.
+        // Tools that only the last snapshot had are dropped here, without a lock, because there may be many.
         drop(last);
         self.generation.send_modify(|generation| *generation += 1);
     }

@@ -1,5 +1,6 @@
-//! The clock of a call (invariant "one deadline"): set by the engine, paused while a person is asked, moved by
-//! nothing else. Progress only resets the bound on silence, which lies inside the deadline.
+//! The clock of a call (invariant "one deadline"). The engine starts it, it pauses while a person is asked,
+//! and nothing else moves the deadline. Progress only resets the limit on silence, which lies within the
+//! deadline.
 
 use std::time::Duration;
 
@@ -7,12 +8,12 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-/// Why a run ended without a result.
+/// Reason why a run expired.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExpiryReason {
     /// The deadline passed.
     Deadline,
-    /// The tool was silent for longer than it may be.
+    /// The tool sent no sign of life for too long.
     Silence,
 }
 
@@ -39,7 +40,8 @@ struct SilenceTimer {
     expires_at: Instant,
 }
 
-/// Longer than any limit that means something, and short enough to be added to any moment: a hundred years.
+/// An upper bound of a hundred years: longer than any useful limit, and short enough to be added to any
+/// instant.
 const MAX_DURATION: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
 
 impl SilenceTimer {
@@ -50,12 +52,12 @@ impl SilenceTimer {
 }
 
 impl RunClockState {
-    /// How much of the time for persons is left at the moment of stopping.
+    /// Remaining time for persons at the start of the pause.
     fn remaining_person_time(&self) -> Duration {
         self.person_time_limit.saturating_sub(self.person_time_used)
     }
 
-    /// Lets the clock run again, as of `at`, having stood at most for what was left for persons.
+    /// Ends a pause at `at`. The pause counts at most as long as the remaining time for persons.
     fn resume(&mut self, at: Instant) {
         let Some(stopped_at) = self.paused_at.take() else { return };
         let stood = at.saturating_duration_since(stopped_at).min(self.remaining_person_time());
@@ -66,7 +68,7 @@ impl RunClockState {
         }
     }
 
-    /// Where the clock is stopped and the time for persons is used up, lets it run again.
+    /// Ends a pause if the time for persons is used up.
     fn resume_if_person_time_is_up(&mut self, now: Instant) {
         if let Some(stopped_at) = self.paused_at {
             let ends = stopped_at + self.remaining_person_time();
@@ -76,7 +78,7 @@ impl RunClockState {
         }
     }
 
-    /// The next moment at which something happens, and what.
+    /// Time of the next event, and its kind.
     fn next_event(&self) -> (Instant, Option<ExpiryReason>) {
         if let Some(stopped_at) = self.paused_at {
             return (stopped_at + self.remaining_person_time(), None);
@@ -91,8 +93,8 @@ impl RunClockState {
 }
 
 impl RunClock {
-    /// A clock that runs out after `limit`; `silence` bounds the time between signs of life, `person` the
-    /// time that persons may take in all.
+    /// Starts a clock that expires after `limit`. `silence` limits the time between signs of life, `person`
+    /// the total time for persons.
     #[must_use]
     pub fn start(limit: Duration, silence: Option<Duration>, person: Duration) -> Self {
         let now = Instant::now();
@@ -107,18 +109,18 @@ impl RunClock {
         Self { started: now, state: Mutex::new(state), changed: Notify::new() }
     }
 
-    /// How long it has been since the clock was started, whether it stood or ran.
+    /// Time since the start, including pauses.
     pub(crate) fn elapsed(&self) -> Duration {
         self.started.elapsed()
     }
 
-    /// From now on bounds the time between signs of life.
+    /// Sets the limit on the time between signs of life from now on.
     pub(crate) fn set_silence_limit(&self, limit: Duration) {
         self.state.lock().silence = Some(SilenceTimer::starting_at(limit, Instant::now()));
         self.changed.notify_one();
     }
 
-    /// The time that remains to the run; it stands still while a person is asked.
+    /// Remaining time of the run. It does not decrease while a person is asked.
     #[must_use]
     pub fn remaining(&self) -> Duration {
         let mut state = self.state.lock();
@@ -126,7 +128,7 @@ impl RunClock {
         state.deadline.saturating_duration_since(state.paused_at.unwrap_or_else(Instant::now))
     }
 
-    /// How long persons have taken so far.
+    /// Total time that persons have taken.
     #[must_use]
     pub fn person_time_used(&self) -> Duration {
         let state = self.state.lock();
@@ -136,7 +138,8 @@ impl RunClock {
         }
     }
 
-    /// Stops the clock: a person is being asked. It runs again by itself when the time for persons is up.
+    /// Pauses the clock, because a person is being asked. It resumes by itself when the time for persons is
+    /// used up.
     pub fn pause(&self) {
         let mut state = self.state.lock();
         let now = Instant::now();
@@ -148,7 +151,7 @@ impl RunClock {
         }
     }
 
-    /// A sign of life: the clock runs again if it was stopped, and the bound on silence starts anew.
+    /// Records a sign of life: ends a pause, and resets the limit on silence.
     pub fn note_activity(&self) {
         let now = Instant::now();
         let mut state = self.state.lock();
@@ -164,7 +167,7 @@ impl RunClock {
         }
     }
 
-    /// Waits until the clock has run out.
+    /// Waits until the clock expires.
     pub async fn wait_until_expired(&self) -> ExpiryReason {
         loop {
             let (at, expiry) = {

@@ -1,4 +1,4 @@
-//! A JSON Schema: the source's own bytes beside the compiled validator.
+//! A JSON Schema: the source's own bytes and the compiled validator.
 
 mod complexity;
 mod cost;
@@ -16,74 +16,74 @@ use complexity::SchemaComplexity;
 use cost::CostWalk;
 pub(crate) use secrets::SecretProperties;
 
-/// How many violations are reported one by one.
+/// Maximum number of violations that are listed.
 const MAX_VIOLATIONS: usize = 50;
-/// How long one violation's text, and its pointer, may be, in bytes.
+/// Maximum length of a violation's text, and of its pointer, in bytes.
 const MAX_VIOLATION_TEXT: usize = 300;
-/// Where listing what is wrong takes more steps than this, only the first violation is looked for, or none where
-/// even that could take as long: every part of a value can violate, each for as many reasons as there are choices,
-/// and the validator keeps them all before it gives the first.
+/// Maximum number of steps to list all violations. Above it, only the first violation is searched for, or
+/// none if even that may take as long. Every part of a value can violate the schema, each for as many reasons
+/// as there are alternatives, and the validator collects them all before it returns the first.
 const MAX_LISTING_STEPS: u64 = 20_000;
-/// Where saying yes or no takes more steps than this, the answer is no.
+/// Maximum number of steps to validate a value. Above it, the value is refused.
 const MAX_VALIDATION_STEPS: u64 = 50_000_000;
-/// How often a pattern that looks around or back may try again on one text.
+/// Maximum number of backtracking attempts of a pattern with look-around or back-references on one text.
 const BACKTRACK_LIMIT: usize = 10_000;
 
-/// Longest arguments, in bytes, that are checked on the spot.
+/// Maximum length of arguments that are validated inline, in bytes.
 const MAX_INLINE_BYTES: usize = 64 << 10;
-/// Largest weight of a schema that is checked on the spot.
+/// Maximum weight of a schema that validates inline.
 const MAX_INLINE_WEIGHT: u32 = 5_000;
-/// What the two may come to together: some milliseconds at the very worst.
+/// Maximum product of the two: some milliseconds in the worst case.
 const MAX_INLINE_STEPS: u64 = 1 << 20;
 
-/// What stands for no schema: arguments are an object, whatever is in it.
+/// Schema used in place of a missing one: an object with any content.
 static ANY_OBJECT: LazyLock<Value> = LazyLock::new(|| serde_json::json!({ "type": "object" }));
 
-/// Why a schema was refused.
+/// Reason why a schema was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SchemaError {
-    /// Neither an object nor empty.
+    /// The schema is neither an object nor empty.
     #[error("the schema is {0}, not an object")]
     NotAnObject(&'static str),
-    /// A schema of something other than an object.
+    /// The schema describes something other than an object.
     #[error("the schema's type is {0}, but arguments are always an object")]
     NotObjectType(String),
-    /// It does not compile, or refers to something outside itself.
+    /// The schema does not compile, or refers to something outside itself.
     #[error("the schema does not compile: {0}")]
     DoesNotCompile(String),
-    /// Checking values against it would take more than may be asked, or never end.
+    /// Validation against the schema would be too expensive, or never end.
     #[error("the schema {0}")]
     TooComplex(String),
 }
 
-/// A JSON Schema that compiles (draft 2020-12, or the draft that its `$schema` names). Nothing is ever fetched.
+/// A valid JSON Schema (draft 2020-12, or the draft in its `$schema`). Nothing is ever fetched.
 ///
-/// It is compiled when it is made, to know that it can be, and again when it is first used: a compiled schema
-/// takes ten times the memory of its text, and most tools that are offered are never called.
+/// It is compiled once when it is created, as a check, and again on first use: a compiled schema takes ten
+/// times the memory of its text, and most offered tools are never called.
 pub struct Schema {
     raw: Option<RawJson>,
     validator: OnceLock<Option<Validator>>,
-    /// Which values do not belong into records; none where nothing is marked.
+    /// Names of secret values that must not be recorded; None if nothing is marked.
     secrets: Option<Box<SecretProperties>>,
     complexity: SchemaComplexity,
 }
 
 impl Schema {
-    /// Takes a tool's parameters. Null, absent, `{}` and `[]` mean that there are none; then any object is
-    /// accepted.
+    /// Creates the schema of a tool's parameters. Null, absent, `{}` and `[]` mean no parameters; then any
+    /// object is accepted.
     ///
     /// # Errors
-    /// [`SchemaError`] says what is wrong with it.
+    /// [`SchemaError`] describes the problem.
     pub fn from_parameters(raw: Option<&RawJson>) -> Result<Self, SchemaError> {
         Self::from_object_schema(raw, true)
     }
 
-    /// Takes the parameters of a tool that is part of the program, which are known to compile: they are compiled
-    /// when the tool is first called. The first schema that is compiled brings megabytes with it, which a gateway
-    /// whose tools nobody calls need not spend.
+    /// Creates the schema of a tool that is part of the program and known to be valid. It is only compiled at
+    /// the first call, because the first compiled schema of a process takes megabytes, which a gateway
+    /// without such calls need not spend.
     ///
     /// # Errors
-    /// [`SchemaError`] where they are not of an object.
+    /// [`SchemaError`] if it does not describe an object.
     pub(crate) fn from_program(raw: Option<&RawJson>) -> Result<Self, SchemaError> {
         Self::from_object_schema(raw, false)
     }
@@ -106,10 +106,10 @@ impl Schema {
         }
     }
 
-    /// Takes the schema of a structured result.
+    /// Creates the schema of a structured result.
     ///
     /// # Errors
-    /// [`SchemaError`] says what is wrong with it.
+    /// [`SchemaError`] describes the problem.
     pub fn from_output(raw: &RawJson) -> Result<Self, SchemaError> {
         let value = parse_schema(raw)?;
         if !value.is_object() {
@@ -134,7 +134,7 @@ impl Schema {
         })
     }
 
-    /// None only where what compiled once does not any more, or never did.
+    /// Validator of the schema. None only if a schema that compiled before no longer does, or never did.
     fn validator(&self) -> Option<&Validator> {
         let compile = || match &self.raw {
             None => build_validator(&ANY_OBJECT).ok(),
@@ -143,13 +143,13 @@ impl Schema {
         self.validator.get_or_init(compile).as_ref()
     }
 
-    /// The source's own bytes; none where it gave no schema.
+    /// The source's own bytes; None if there was no schema.
     #[must_use]
     pub fn raw(&self) -> Option<&RawJson> {
         self.raw.as_ref()
     }
 
-    /// Whether something in it is marked `writeOnly`, so that its values do not belong into records.
+    /// True if a part is marked `writeOnly`, so that its values must not be recorded.
     #[must_use]
     pub fn has_write_only(&self) -> bool {
         self.secrets.is_some()
@@ -159,19 +159,19 @@ impl Schema {
         self.secrets.as_deref()
     }
 
-    /// Whether checking arguments of so many bytes is more than belongs into a task that others wait for.
+    /// True if validating arguments of this length is too expensive for a task that others wait for.
     pub(crate) fn is_heavy_for(&self, bytes: usize) -> bool {
         bytes > MAX_INLINE_BYTES
             || self.complexity.weight > MAX_INLINE_WEIGHT
             || u64::from(self.complexity.weight).saturating_mul(bytes as u64) > MAX_INLINE_STEPS
     }
 
-    /// Whether a value fits.
+    /// True if the value is valid.
     pub(crate) fn is_valid(&self, value: &Value) -> bool {
         self.validator().is_some_and(|validator| validator.is_valid(value))
     }
 
-    /// Whether saying if a value fits takes no longer than may be asked. Worth asking only where it is heavy.
+    /// True if validating the value takes few enough steps. Only useful for heavy validations.
     pub(crate) fn can_validate(&self, value: &Value) -> bool {
         let Some(raw) = &self.raw else { return true };
         let most =
@@ -184,8 +184,8 @@ impl Schema {
         CostWalk::can_validate(&raw.to_value(), value, MAX_VALIDATION_STEPS)
     }
 
-    /// Every violation, each with the JSON pointer of the offending value; empty where the value fits. The
-    /// values themselves are left out where the schema marks something `writeOnly`.
+    /// Lists all violations with the JSON pointer of each offending value; empty if the value is valid. The
+    /// values are omitted if the schema marks something `writeOnly`.
     #[must_use]
     pub fn violations(&self, value: &Value) -> Vec<String> {
         if self.is_valid(value) {
@@ -194,7 +194,7 @@ impl Schema {
         self.list_violations(value, self.has_write_only())
     }
 
-    /// Every violation of a value that is not accepted, without the offending values where `masked`.
+    /// Lists all violations of a value, without the offending values if `masked`.
     pub(crate) fn list_violations(&self, value: &Value, masked: bool) -> Vec<String> {
         let say = |error: &ValidationError<'_>| {
             let pointer = error.instance_path().to_string();
@@ -208,10 +208,10 @@ impl Schema {
                 || self.complexity.is_recursive
                 || self.complexity.has_choices
             {
-                return vec!["(the arguments): too much may be wrong with them to list it".to_owned()];
+                return vec!["(the arguments): not valid; there may be too many problems to list".to_owned()];
             }
             let mut found: Vec<_> = validator.validate(value).err().iter().map(say).collect();
-            found.push("the arguments are too large to list what else is wrong with them".to_owned());
+            found.push("the arguments are too large to list further problems".to_owned());
             return found;
         }
         let mut errors = validator.iter_errors(value);
@@ -242,14 +242,14 @@ impl fmt::Debug for Schema {
     }
 }
 
-/// Text can be JSON by its grammar and still hold what no value can: half of a surrogate pair, a number beyond
-/// all bounds, too deep a nest.
+/// Parses a schema. Text can match the JSON grammar and still not be a value: half of a surrogate pair, a
+/// number out of range, too deep nesting.
 fn parse_schema(raw: &RawJson) -> Result<Value, SchemaError> {
     raw.to().map_err(|error| SchemaError::DoesNotCompile(truncate(&error.to_string())))
 }
 
-/// Formats are annotations in every draft. Patterns are matched in linear time, but for those that look around or
-/// back: they are matched by trying, for as long as that may take.
+/// Builds the validator. Formats are annotations in every draft. Patterns match in linear time, except those
+/// with look-around or back-references, which use limited backtracking.
 fn build_validator(schema: &Value) -> Result<Validator, ValidationError<'static>> {
     let patterns = PatternOptions::fancy_regex().backtrack_limit(BACKTRACK_LIMIT);
     jsonschema::options()
@@ -270,10 +270,10 @@ fn json_type_name(value: &Value) -> &'static str {
     }
 }
 
-/// As far as the parts of a value are counted: JSON of 16 MiB has no more.
+/// Maximum number of parts that are counted; JSON of 16 MiB has no more.
 const MAX_VALUE_PARTS: usize = 16 << 20;
 
-/// How many values a value is made of, counted as far as `enough`.
+/// Counts the values within a value, up to `enough`.
 fn count_values(value: &Value, enough: usize) -> usize {
     let mut count = 1;
     let mut add = |inner: &Value| {

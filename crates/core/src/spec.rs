@@ -1,4 +1,4 @@
-//! A tool's spec: what its source said, kept, beside what was made of it.
+//! A tool's spec: the source's own document and the data derived from it.
 
 mod cache;
 
@@ -12,44 +12,44 @@ use crate::schema::{Schema, SchemaError};
 
 pub use cache::SpecCache;
 
-/// Most permissions that one tool may name.
+/// Maximum number of permissions per tool.
 const MAX_PERMISSIONS: usize = 100;
 
-/// Why a spec was refused.
+/// Reason why a spec was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SpecError {
-    /// Its name can't be used.
+    /// The name is invalid.
     #[error(transparent)]
     Name(#[from] NameError),
-    /// Its `parameters` can't be used.
+    /// The `parameters` are invalid.
     #[error("parameters: {0}")]
     Parameters(SchemaError),
-    /// Its `output_schema` can't be used.
+    /// The `output_schema` is invalid.
     #[error("output_schema: {0}")]
     Output(SchemaError),
-    /// It needs more permissions than a person can be asked for.
+    /// The spec has too many permissions.
     #[error("it names {0} permissions, more than the {MAX_PERMISSIONS} allowed")]
     TooManyPermissions(usize),
-    /// It is not a spec at all.
+    /// The document is not a spec.
     #[error("it is not a tool spec: {0}")]
     Malformed(String),
 }
 
-/// Something odd about a spec that was accepted all the same.
+/// A warning about an accepted spec.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SpecFlag {
-    /// No description, so a model can only guess.
+    /// The description is missing, so a model can only guess.
     NoDescription,
-    /// The description has characters nobody can see.
+    /// The description contains invisible characters.
     InvisibleCharacters,
-    /// The annotations have the wrong form and are not read.
+    /// The annotations have the wrong form and are ignored.
     UnreadableAnnotations,
-    /// The name is not in snake_case, as the names of Toolway's own tools are.
+    /// The name is not in snake_case, unlike the names of Toolway's own tools.
     NotSnakeCase,
 }
 
 impl SpecFlag {
-    /// In words.
+    /// Description of the warning.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -61,7 +61,7 @@ impl SpecFlag {
     }
 }
 
-/// A tool's spec. Equal specs share one.
+/// A tool's spec. Equal specs share one instance.
 #[derive(Debug)]
 pub struct ToolSpec {
     document: Arc<SpecDocument>,
@@ -74,10 +74,10 @@ pub struct ToolSpec {
 }
 
 impl ToolSpec {
-    /// Compiles what a source said, sharing nothing. Registrations go through a [`SpecCache`].
+    /// Compiles a spec without sharing. Registrations use a [`SpecCache`].
     ///
     /// # Errors
-    /// [`BadSpec`] says what is wrong with it.
+    /// [`SpecError`] describes the problem.
     pub fn compile(document: SpecDocument) -> Result<Self, SpecError> {
         let parameters =
             Schema::from_parameters(document.parameters.as_ref()).map_err(SpecError::Parameters)?;
@@ -86,11 +86,11 @@ impl ToolSpec {
         Self::assemble(Arc::new(document), Arc::new(parameters), output)
     }
 
-    /// Takes the spec of a tool that is part of the program. Its schema is compiled when it is first called, so
-    /// that it compiles is for a test to show: otherwise every call would be refused.
+    /// Creates the spec of a tool that is part of the program. Its schema is only compiled at the first call,
+    /// so a test must check that it compiles: otherwise every call would be refused.
     ///
     /// # Errors
-    /// [`BadSpec`] where its name or the form of its schema can't be used.
+    /// [`SpecError`] if the name or the form of the schema is invalid.
     pub fn from_program(document: SpecDocument) -> Result<Self, SpecError> {
         let parameters = Schema::from_program(document.parameters.as_ref()).map_err(SpecError::Parameters)?;
         let output = document.output_schema.as_ref().map(Schema::from_output).transpose();
@@ -136,75 +136,74 @@ impl ToolSpec {
         Ok(Self { document, name, parameters, output, annotations, permissions, flags })
     }
 
-    /// What the source said, byte for byte where that matters.
+    /// The source's document, byte for byte where that matters.
     #[must_use]
     pub fn document(&self) -> &Arc<SpecDocument> {
         &self.document
     }
 
-    /// Its name within its source.
+    /// Name of the tool within its source.
     #[must_use]
     pub fn name(&self) -> &ToolName {
         &self.name
     }
 
-    /// What it does; empty where the source did not say.
+    /// Description of the tool; empty if missing.
     #[must_use]
     pub fn description(&self) -> &str {
         self.document.description.as_deref().unwrap_or_default()
     }
 
-    /// The schema of its arguments.
+    /// Schema of the arguments.
     #[must_use]
     pub fn parameters(&self) -> &Schema {
         &self.parameters
     }
 
-    /// The schema of its structured result.
+    /// Schema of the structured result.
     #[must_use]
     pub fn output(&self) -> Option<&Schema> {
         self.output.as_deref()
     }
 
-    /// What the source says of its effects; believed only where the owner trusts the source.
+    /// Annotations from the source, trusted only if the owner trusts the source.
     #[must_use]
     pub fn annotations(&self) -> &ToolAnnotations {
         &self.annotations
     }
 
-    /// The permissions that running it needs, each once.
+    /// Permissions required to run the tool, without duplicates.
     pub(crate) fn permissions(&self) -> &[Box<str>] {
         &self.permissions
     }
 
-    /// How long the source says that one run may take.
+    /// Maximum duration of one run, according to the source.
     #[must_use]
     pub fn timeout(&self) -> Option<Duration> {
         self.document.timeout_ms.map(Duration::from_millis)
     }
 
-    /// How long it may be silent within that.
+    /// Maximum time without progress during a run.
     #[must_use]
     pub fn progress_timeout(&self) -> Option<Duration> {
         self.document.progress_timeout_ms.map(Duration::from_millis)
     }
 
-    /// Whether its calls must not overlap with others of its source.
+    /// True if calls of the tool must not overlap with other calls of its source.
     #[must_use]
     pub fn is_sequential(&self) -> bool {
         self.document.sequential
     }
 
-    /// What is odd about it.
+    /// Warnings about the spec.
     #[must_use]
     pub fn flags(&self) -> &[SpecFlag] {
         &self.flags
     }
 }
 
-/// Whether a name is made of words in lower case with one `_` between them, the first beginning with a letter. Where a
-/// device brings the tools of apps, `__` stands between the app's name and the tool's (CETP, section 2.3), each of
-/// which is looked at by itself.
+/// True if a name consists of lower-case words with one `_` between them, starting with a letter. A device
+/// separates an app's name and its tool's name by `__` (CETP, section 2.3); each is then checked on its own.
 fn is_snake_case(name: &str) -> bool {
     if let Some((app, tool)) = name.split_once("__") {
         return is_plain_snake_case(app) && is_plain_snake_case(tool);

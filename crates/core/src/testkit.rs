@@ -1,4 +1,4 @@
-//! What this crate's tests share: tools made from closures, a recorder in memory, a clock that stands still.
+//! Shared parts of the tests: tools made from closures, a recorder in memory, a manual clock.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -62,7 +62,7 @@ pub(crate) fn sequential_document(name: &str) -> SpecDocument {
     SpecDocument { sequential: true, ..document(name) }
 }
 
-/// Rules as the owner writes them, as JSON with `policy`, `approval` and `permissions`.
+/// Parses policy settings from JSON with `policy`, `approval` and `permissions`.
 #[track_caller]
 pub(crate) fn try_policy(rules: &str) -> Result<Policy, Vec<PolicyProblem>> {
     let rules = json(rules);
@@ -83,7 +83,7 @@ pub(crate) fn document_with_parameters(name: &str, parameters: &str) -> SpecDocu
     SpecDocument { parameters: Some(raw(parameters)), ..document(name) }
 }
 
-/// A tool that does what a closure says.
+/// A tool that runs a closure.
 pub(crate) struct ScriptedTool {
     spec: Arc<ToolSpec>,
     run: Box<ToolFn>,
@@ -92,7 +92,7 @@ pub(crate) struct ScriptedTool {
 }
 
 impl ScriptedTool {
-    /// The same within its caller's task.
+    /// Makes the tool run inline in its caller's task.
     pub(crate) fn run_inline(self) -> Self {
         Self { can_run_inline: true, ..self }
     }
@@ -116,7 +116,7 @@ where
     Arc::new(scripted_tool(document, run))
 }
 
-/// A tool that runs within its caller's task.
+/// A tool that runs inline in its caller's task.
 pub(crate) fn inline_tool<F, R>(document: SpecDocument, run: F) -> Arc<dyn Tool>
 where
     F: Fn(Arguments, CallContext) -> R + Send + Sync + 'static,
@@ -125,18 +125,18 @@ where
     Arc::new(scripted_tool(document, run).run_inline())
 }
 
-/// A tool that answers `says` at once.
+/// A tool that returns `says` at once.
 pub(crate) fn answering_tool(name: &str, says: &str) -> Arc<dyn Tool> {
     let says = says.to_owned();
     tool(document(name), move |_, _| std::future::ready(Ok(ToolOutput::text(says.clone()))))
 }
 
-/// A tool that never answers.
+/// A tool that never returns.
 pub(crate) fn endless_tool(document: SpecDocument) -> Arc<dyn Tool> {
     tool(document, |_, _| std::future::pending())
 }
 
-/// A tool that answers `done` after a time.
+/// A tool that returns `done` after a time.
 pub(crate) fn slow_tool(document: SpecDocument, time: Duration) -> Arc<dyn Tool> {
     tool(document, move |_, _| async move {
         tokio::time::sleep(time).await;
@@ -163,17 +163,17 @@ impl Tool for ScriptedTool {
     }
 }
 
-/// Keeps records in memory, and looks keys up in them as a database would.
+/// Keeps records in memory, and finds keys in them as a database would.
 #[derive(Default)]
 pub(crate) struct MemoryRecorder {
     opened: Mutex<Vec<Arc<OpenedCall>>>,
     closed: Mutex<Vec<ClosedCall>>,
-    /// Whether each record is to be waited for.
+    /// True if calls must wait for each record.
     pub(crate) durable: AtomicBool,
     commits: Mutex<Vec<oneshot::Sender<()>>>,
-    /// Whether it never comes to an end looking for a key.
+    /// True if the search for a key never ends.
     pub(crate) slow: AtomicBool,
-    /// How often it was asked for a key.
+    /// Number of searches for a key.
     pub(crate) key_lookups: AtomicUsize,
 }
 
@@ -186,7 +186,7 @@ impl MemoryRecorder {
         self.closed.lock().clone()
     }
 
-    /// The one record there is.
+    /// The only record.
     #[track_caller]
     pub(crate) fn single_record(&self) -> ClosedCall {
         let closed = self.closed();
@@ -199,14 +199,14 @@ impl MemoryRecorder {
         self.closed().into_iter().filter(|closed| closed.opened.id == id).collect()
     }
 
-    /// Commits everything that waits for it.
+    /// Commits all pending records.
     pub(crate) fn commit(&self) {
         for done in self.commits.lock().drain(..) {
             let _ = done.send(());
         }
     }
 
-    /// Gives up on everything that waits for it.
+    /// Gives up all pending records.
     pub(crate) fn give_up(&self) {
         self.commits.lock().clear();
     }
@@ -224,7 +224,7 @@ impl MemoryRecorder {
         RecordCommit::Pending(receiver)
     }
 
-    /// Every record that was opened was closed once, and none was closed that was not opened.
+    /// Checks that every opened record was closed once, and no other record.
     #[track_caller]
     pub(crate) fn assert_each_closed_once(&self) {
         let mut opened: Vec<_> = self.opened().iter().map(|call| call.id).collect();
@@ -269,11 +269,11 @@ impl Recorder for MemoryRecorder {
     }
 }
 
-/// A wall clock that shows what it is set to.
+/// A manual wall clock.
 #[derive(Debug)]
 pub(crate) struct ManualClock(AtomicI64);
 
-/// Where the clock stands at first: 2026-01-01T00:00:00Z.
+/// Initial time of the clock: 2026-01-01T00:00:00Z.
 pub(crate) const START_MS: i64 = 1_767_225_600_000;
 
 impl ManualClock {
@@ -323,25 +323,25 @@ impl EngineHarness {
         Self { registry, recorder, clock, engine, phone }
     }
 
-    /// The same records and tools, but nothing in memory: as after a restart.
+    /// Creates an engine with the same records and tools but an empty memory, as after a restart.
     pub(crate) fn restart(&self) -> Self {
         let settings = EngineSettings::default();
         Self::build(self.recorder.clone(), self.clock.clone(), settings, self.phone.tools().to_vec())
     }
 
-    /// Starts a call in a task of its own.
+    /// Starts a call in its own task.
     pub(crate) fn start(&self, call: CallRequest) -> tokio::task::JoinHandle<FinishedCall> {
         let engine = self.engine.clone();
         tokio::spawn(async move { engine.call(call).await })
     }
 
-    /// Takes other rules; see [`policy`].
+    /// Replaces the rules; see [`policy`].
     #[track_caller]
     pub(crate) fn set_policy(&self, rules: &str) {
         self.engine.set_policy(policy(rules));
     }
 
-    /// The one question that is open, after everything that can run has.
+    /// Waits until all tasks are idle, and returns the only open question.
     #[track_caller]
     pub(crate) fn open_question(&self) -> impl Future<Output = Arc<Question>> {
         let place = std::panic::Location::caller();
@@ -353,7 +353,7 @@ impl EngineHarness {
         }
     }
 
-    /// The owner answers the one question that is open.
+    /// Answers the only open question as the owner.
     #[track_caller]
     pub(crate) fn answer_question(
         &self,
@@ -373,7 +373,7 @@ impl EngineHarness {
     }
 }
 
-/// A call of the owner's.
+/// A call by the owner.
 pub(crate) fn call(name: &str, arguments: &str) -> CallRequest {
     CallRequest::new(name, RawArguments::Json(raw(arguments)), Caller::local_owner())
 }
@@ -394,7 +394,7 @@ pub(crate) fn client(id: &str) -> Caller {
     caller(id, Role::Client)
 }
 
-/// A caller in an agent's name, in a conversation.
+/// A caller with an agent and a conversation.
 pub(crate) fn chat_caller(id: &str, agent: &str, session: &str) -> Caller {
     Caller { agent: Some(agent.into()), session: Some(session.into()), ..client(id) }
 }
@@ -428,7 +428,7 @@ pub(crate) fn json(text: &str) -> Value {
     serde_json::from_str(text).unwrap()
 }
 
-/// Lets all tasks that can run do so, several times over; the paused clock does not move.
+/// Yields several times, so that all ready tasks run while the paused clock does not move.
 pub(crate) async fn yield_to_tasks() {
     for _ in 0..32 {
         tokio::task::yield_now().await;

@@ -1,4 +1,4 @@
-//! What can be called.
+//! The trait of tools.
 
 use std::sync::Arc;
 
@@ -9,25 +9,25 @@ use crate::arguments::Arguments;
 use crate::context::CallContext;
 use crate::spec::ToolSpec;
 
-/// Something callable. Whether it runs here, on a phone or behind another server is its own affair.
+/// A tool that can be called, wherever it runs: here, on a phone or behind another server.
 #[async_trait]
 pub trait Tool: Send + Sync + 'static {
-    /// What it is.
+    /// Spec of the tool.
     fn spec(&self) -> &Arc<ToolSpec>;
 
-    /// Runs it, in a task of its own unless it [only waits](Tool::only_waits). It is dropped half-way when the call's
-    /// deadline passes or its caller goes, so what must be cleaned up belongs in a guard's `Drop`; `cx` tells the
-    /// reason.
+    /// Runs the tool, in its own task unless it [can run inline](Tool::can_run_inline). The future is dropped
+    /// when the call's deadline passes or its caller leaves, so cleanup belongs in a guard's `Drop`; `cx` has
+    /// the reason.
     async fn execute(&self, arguments: Arguments, cx: &CallContext) -> Result<ToolOutput, ToolError>;
 
-    /// Whether running it is nothing but waiting for somebody else, so that it never keeps a thread busy. Then it runs
-    /// within its caller's task, which takes less than a task of its own.
+    /// True if the tool only waits for something else and never blocks a thread. It then runs in its caller's
+    /// task, which is cheaper than its own task.
     fn can_run_inline(&self) -> bool {
         false
     }
 
-    /// Whether the tool says itself when the request has left for it ([`CallContext::mark_dispatched`]).
-    /// Otherwise a call counts as dispatched from the moment it runs.
+    /// True if the tool itself reports when its request was sent ([`CallContext::mark_dispatched`]).
+    /// Otherwise a call counts as dispatched from its start.
     fn marks_dispatch(&self) -> bool {
         false
     }

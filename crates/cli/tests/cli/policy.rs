@@ -29,8 +29,8 @@ fn the_deciding_rule_is_shown_with_its_location() {
     let place = format!("{}, line 4", folder.file("toolway.toml").display());
     for part in [
         "builtin/read_file",
-        "denied and hidden",
-        "\"no files\" is the first rule that fits (1 of 1)",
+        "denied, and not listed",
+        "\"no files\" is the first matching rule (1 of 1)",
         &place,
         "deny tools builtin/*_file, role client",
         &format!("{id} (client)"),

@@ -1,4 +1,4 @@
-//! What the benchmarks share: a tool that does nothing, and how figures are measured and printed.
+//! Shared parts of the benchmarks: a tool that does nothing, and functions that measure and print.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -50,7 +50,7 @@ pub(crate) fn caller() -> Caller {
     Caller::new(Arc::new(principal), EntryPoint::WebSocket)
 }
 
-/// A figure at a share of the sorted times, in microseconds.
+/// Percentile of sorted durations, in microseconds.
 pub(crate) fn percentile_micros(times: &[u64], per_mille: usize) -> f64 {
     let place = (times.len() * per_mille / 1000).min(times.len().saturating_sub(1));
     micros(times.get(place).copied().unwrap_or(0))
@@ -61,7 +61,7 @@ pub(crate) fn micros(nanos: u64) -> f64 {
     (nanos as f64 / 100.0).round() / 10.0
 }
 
-/// Figures by name, in the order of measuring.
+/// Measured figures by name, in order.
 #[derive(Default)]
 pub(crate) struct BenchMeasurements(Vec<(String, f64, &'static str)>);
 
@@ -89,7 +89,7 @@ impl BenchMeasurements {
     }
 }
 
-/// How long one round of `work` takes, in nanoseconds: the least of several series.
+/// Duration of one round of `work` in nanoseconds: the shortest average of several series.
 pub(crate) fn time_per_round(rounds: usize, mut work: impl FnMut() -> bool) -> Result<f64, BenchError> {
     let mut least = Duration::MAX;
     for _ in 0..5 {

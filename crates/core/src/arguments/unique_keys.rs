@@ -1,5 +1,5 @@
-//! JSON to a value, refusing an object that has a name twice. What is checked and recorded is the parsed value,
-//! what the tool gets is the text: with a name given twice another parser could read something else out of it.
+//! Parses JSON, and refuses an object with a duplicate name. The parsed value is validated and recorded, but
+//! the tool receives the text: another parser could read a duplicate name differently.
 
 use std::fmt;
 
@@ -71,7 +71,7 @@ impl<'de> Visitor<'de> for UniqueKeysVisitor {
         while let Some(name) = fields.next_key::<String>()? {
             if object.contains_key(&name) {
                 let shown: String = name.chars().take(MAX_NAME_SHOWN).collect();
-                return Err(A::Error::custom(format!("the name {shown:?} stands twice in one object")));
+                return Err(A::Error::custom(format!("duplicate name {shown:?} in an object")));
             }
             let value = fields.next_value_seed(Self)?;
             object.insert(name, value);
@@ -80,5 +80,5 @@ impl<'de> Visitor<'de> for UniqueKeysVisitor {
     }
 }
 
-/// How much of a name an error shows, in characters.
+/// Maximum length of a name in an error message, in characters.
 const MAX_NAME_SHOWN: usize = 100;

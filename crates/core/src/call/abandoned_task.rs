@@ -1,4 +1,4 @@
-//! Tasks that the engine no longer waits for. Those that block are counted until they end.
+//! Tasks that the engine no longer waits for. Blocking ones are counted until they end.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

@@ -1,5 +1,5 @@
-//! Validates the arguments against the tool's schema (invariant "nothing invalid runs"). A schema that takes long to
-//! check is checked where nobody else waits for it.
+//! Validates the arguments against the tool's schema (invariant "nothing invalid runs"). Expensive
+//! validations run on a blocking thread.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,11 +19,11 @@ use crate::engine::Engine;
 use crate::engine_settings::EngineSettings;
 use crate::spec::ToolSpec;
 
-/// Arguments that were refused.
+/// Refused arguments.
 pub(super) struct RejectedArguments {
-    /// The arguments, where they could be parsed at all.
+    /// The arguments, if they could be parsed.
     pub(super) parsed: Option<Arguments>,
-    /// Boxed, so that a result with accepted arguments stays small.
+    /// Boxed, so that the result for accepted arguments stays small.
     pub(super) error: Box<ToolError>,
 }
 
@@ -33,8 +33,8 @@ impl From<ToolError> for RejectedArguments {
     }
 }
 
-/// Checks the arguments of a call that has no record yet. Where that takes time, it is the call's: its timeout is
-/// shorter afterwards.
+/// Validates the arguments of a call that has no record yet. The time spent is subtracted from the call's
+/// timeout.
 pub(super) async fn check_call_arguments(
     engine: &Arc<Engine>,
     settings: &Arc<EngineSettings>,
@@ -47,7 +47,7 @@ pub(super) async fn check_call_arguments(
     if !is_heavy(&raw, spec) {
         return check_inline(raw, spec, settings);
     }
-    // Apart, so that the way of every other call is no longer for it.
+    // Boxed, so that the future of all other calls stays small.
     Box::pin(check_heavy_call_arguments(engine, settings, call, target, accepted, raw)).await
 }
 
@@ -76,7 +76,7 @@ async fn check_heavy_call_arguments(
     checked
 }
 
-/// Checks arguments that hooks have changed.
+/// Validates arguments that hooks have changed.
 pub(super) async fn check_hook_arguments(
     engine: &Arc<Engine>,
     settings: &Arc<EngineSettings>,
@@ -98,15 +98,15 @@ fn is_heavy(raw: &RawArguments, spec: &ToolSpec) -> bool {
     spec.parameters().is_heavy_for(bytes)
 }
 
-/// Checks in a thread of its own, as soon as not too many others do. Code that runs there can't be stopped, so
-/// what would take too long is not begun.
+/// Validates on a blocking thread, when few enough validations run. Such code cannot be aborted, so a
+/// validation that would take too long is not started.
 async fn check_on_blocking_thread(
     engine: &Arc<Engine>,
     settings: &Arc<EngineSettings>,
     raw: RawArguments,
     spec: &Arc<ToolSpec>,
 ) -> Result<Arguments, RejectedArguments> {
-    // It is never closed.
+    // The semaphore is never closed.
     let permit = engine.heavy_checks.clone().acquire_owned().await;
     let (spec, settings) = (spec.clone(), settings.clone());
     let checking = tokio::task::spawn_blocking(move || {
@@ -119,13 +119,13 @@ async fn check_on_blocking_thread(
             );
             return Err(RejectedArguments {
                 parsed: Some(arguments),
-                error: Box::new(error.with_hint("Give less at a time")),
+                error: Box::new(error.with_hint("Use smaller arguments")),
             });
         }
         validate(arguments, &spec, &settings)
     });
     wait_or_abandon(engine, checking).await.unwrap_or_else(|_| {
-        let error = ToolError::new(Code::InvalidArguments, "Invalid arguments: checking them failed");
+        let error = ToolError::new(Code::InvalidArguments, "Invalid arguments: the validation failed");
         Err(error.into())
     })
 }
@@ -141,7 +141,7 @@ fn check_inline(
 fn parse(raw: RawArguments) -> Result<Arguments, RejectedArguments> {
     Arguments::parse(raw).map_err(|problem| {
         let error = ToolError::new(Code::InvalidArguments, format!("Invalid arguments: {problem}"));
-        error.with_hint("Give the arguments as one JSON object").into()
+        error.with_hint("Pass the arguments as one JSON object").into()
     })
 }
 
@@ -154,7 +154,7 @@ fn validate(
     if schema.is_valid(arguments.value()) {
         return Ok(arguments);
     }
-    // The message is recorded, so it must not quote what the record leaves out.
+    // The message is recorded, so it must not quote masked values.
     let masked = has_secrets(&arguments, schema.secrets(), &settings.redact);
     let violations = schema.list_violations(arguments.value(), masked).join("; ");
     let error = ToolError::new(Code::InvalidArguments, format!("Invalid arguments: {violations}"))
@@ -167,7 +167,7 @@ fn check_timeout_error(limit: Duration) -> ToolError {
     ToolError::new(Code::Timeout, message)
 }
 
-/// Records a call whose caller goes while its arguments are checked.
+/// Records a call whose caller leaves while its arguments are validated.
 struct DroppedCallGuard<'a> {
     is_done: bool,
     engine: &'a Engine,
@@ -180,7 +180,7 @@ struct DroppedCallGuard<'a> {
 impl Drop for DroppedCallGuard<'_> {
     fn drop(&mut self) {
         if !self.is_done {
-            // Dropped at once, it closes as what it is.
+            // The guard is dropped at once, which closes the record with the right outcome.
             let Self { engine, settings, call, target, accepted, .. } = self;
             drop(CallRecordGuard::open(engine, settings, call, *accepted, Some(target), None, None));
         }

@@ -1,4 +1,4 @@
-//! The calls of one model's answer: side by side, results in the order of the requests.
+//! Runs the calls of one model response in parallel; results keep the order of the requests.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,13 +12,13 @@ use crate::engine::Engine;
 use crate::finished_call::FinishedCall;
 use crate::registry::ToolLookup;
 
-/// A call's place among those of its source: what it waits for, and what tells that it has ended.
+/// Position of a call among those of its source: the calls it waits for, and the signal of its end.
 struct SequencePosition {
     waits_for: Vec<CancellationToken>,
     end_signal: DropGuard,
 }
 
-/// What there is of one source so far.
+/// Calls of one source so far.
 #[derive(Default)]
 struct SourceSequence {
     last_sequential: Option<CancellationToken>,
@@ -26,7 +26,7 @@ struct SourceSequence {
 }
 
 impl SourceSequence {
-    /// A sequential call waits for all before it, and those after it wait for it.
+    /// Adds a call. A sequential call waits for all earlier ones, and all later ones wait for it.
     fn add_call(&mut self, is_sequential: bool) -> SequencePosition {
         let token = CancellationToken::new();
         let ended = token.clone().drop_guard();
@@ -42,14 +42,14 @@ impl SourceSequence {
 }
 
 impl Engine {
-    /// Runs the calls of one model's answer and gives their outcomes in the same order. They run side by side, as
-    /// many as the setting `parallel_calls` lets one principal, but for sequential tools: such a call begins when
-    /// all calls of its source that stand before it have ended, and those after it begin when it has.
+    /// Runs the calls of one model response and returns their outcomes in the same order. They run in
+    /// parallel, up to the setting `parallel_calls` per principal. A sequential call starts after all earlier
+    /// calls of its source have ended, and later calls of that source start after it has ended.
     pub async fn call_many(self: &Arc<Self>, calls: Vec<CallRequest>) -> Vec<FinishedCall> {
         self.call_many_with_callback(calls, |_, _| {}).await
     }
 
-    /// The same, and `tell` is told of each end as it comes, with the call's place. It must not block.
+    /// Does the same, and calls `tell` for each end with the call's index. The callback must not block.
     pub async fn call_many_with_callback(
         self: &Arc<Self>,
         calls: Vec<CallRequest>,
@@ -82,10 +82,10 @@ impl Engine {
                     for earlier in after {
                         earlier.cancelled().await;
                     }
-                    // It is never closed.
+                    // The semaphore is never closed.
                     lane.acquire().await
                 };
-                // One that is cancelled has nothing to wait for: it ends at once.
+                // A cancelled call does not wait: it ends at once.
                 let _lane = tokio::select! {
                     biased;
                     () = cancelled => None,
@@ -100,8 +100,8 @@ impl Engine {
         .await
     }
 
-    /// The source of a call's tool, and whether the tool is sequential; none where there is no such tool, which
-    /// the call itself will find out.
+    /// Source of a call's tool, and whether the tool is sequential. None if there is no such tool; the call
+    /// itself then reports that.
     fn source_and_sequential(&self, call: &CallRequest) -> Option<(Slug, bool)> {
         let policy = self.policy.load();
         let may_use = |id: &_, spec: Option<&_>| policy.may_use(&call.caller, id, spec);

@@ -1,5 +1,5 @@
-//! Permissions and approval: what a person has to say before a call runs. Nothing that a client sends with its
-//! call has a part in it.
+//! Permissions and approval: consent that a person must give before a call runs. No field of a call can
+//! replace it.
 
 use toolway_types::{Code, RawJson, ToolError};
 
@@ -18,11 +18,11 @@ use crate::engine_settings::EngineSettings;
 use crate::policy::ApprovalRequirement;
 use crate::policy::definition::{Effect, PermissionState};
 
-/// Bytes of arguments that a person is shown.
+/// Length of the arguments shown to a person, in bytes.
 const PREVIEW_BYTES: usize = 2048;
-const REVOKE_HINT: &str = "The owner can take that back with `toolway grants revoke`";
+const REVOKE_HINT: &str = "The owner can revoke this with `toolway grants revoke`";
 
-/// Whether anybody might have to be asked, or have been: for most calls not.
+/// True if a person may have to consent, or has denied. False for most calls.
 pub(super) fn may_be_required(engine: &Engine, call: &CallRequest, target: &CallTarget) -> bool {
     let policy = &target.policy;
     let states = || policy.permission_states(&call.caller, &target.id, target.tool.spec());
@@ -32,7 +32,8 @@ pub(super) fn may_be_required(engine: &Engine, call: &CallRequest, target: &Call
         || states().any(|(_, state)| state != PermissionState::Granted)
 }
 
-/// Gets a person's consent where the rules want it. The time that takes is not the call's.
+/// Obtains a person's consent if the rules require it. The time spent does not count against the call's
+/// timeout.
 pub(super) async fn obtain(
     engine: &Engine,
     settings: &EngineSettings,
@@ -44,7 +45,7 @@ pub(super) async fn obtain(
     let policy = &target.policy;
     let spec = target.tool.spec();
     let asking = ConsentCheck { engine, settings, call, target, arguments };
-    // A no that was given before holds whether or not anybody would be asked.
+    // An earlier denial applies even if no person would be asked.
     let any_denial = engine.grants.has_denial();
     if any_denial {
         asking.check_earlier_denial(None)?;
@@ -55,7 +56,10 @@ pub(super) async fn obtain(
             PermissionState::Granted => {}
             PermissionState::Denied => return Err(denied_error(permission)),
             PermissionState::DeniedAlways => {
-                return Err(denied_always_error(permission, "The setting permissions.rules changes that"));
+                return Err(denied_always_error(
+                    permission,
+                    "Change the setting permissions.rules to allow it",
+                ));
             }
             PermissionState::Ask => {
                 let reason = format!("{} needs the permission {permission}", target.id);
@@ -66,7 +70,7 @@ pub(super) async fn obtain(
         }
     }
     if policy.asks_for_changed_tools() && engine.changed_tools.contains(&target.id) {
-        let reason = format!("{} is not what it was when it was last accepted", target.id);
+        let reason = format!("{} has changed since it was last accepted", target.id);
         asking.require_consent(open, QuestionKind::ChangedTool, reason, false).await?;
     }
     let caller_may_answer = match policy.approval_requirement(target.decision) {
@@ -92,7 +96,7 @@ struct ConsentCheck<'a> {
 }
 
 impl ConsentCheck<'_> {
-    /// Refuses what a grant says no to.
+    /// Refuses the call if a grant denies it.
     fn check_earlier_denial(&self, permission: Option<&str>) -> Result<(), ToolError> {
         match self.find_earlier_verdict(permission) {
             Some((GrantVerdict::DeniedAlways, grant)) => Err(self.refusal_by_grant(grant, permission)),
@@ -101,11 +105,11 @@ impl ConsentCheck<'_> {
     }
 
     fn refusal_by_grant(&self, grant: GrantId, permission: Option<&str>) -> ToolError {
-        let hint = format!("`toolway grants revoke {grant}` changes that");
+        let hint = format!("To revoke the denial, run `toolway grants revoke {grant}`");
         self.refusal_error(permission, ConsentDecision::DeniedAlways).with_hint(hint)
     }
 
-    /// Takes what was answered before, or asks.
+    /// Uses an earlier answer, or asks.
     async fn require_consent(
         &self,
         open: &mut CallRecordGuard<'_>,
@@ -114,7 +118,7 @@ impl ConsentCheck<'_> {
         caller_may_answer: bool,
     ) -> Result<(), ToolError> {
         let permission = kind.permission().cloned();
-        // An answer that let a tool run before does not speak of what the tool has become since.
+        // An earlier answer does not apply to a tool that has changed since.
         if kind != QuestionKind::ChangedTool
             && let Some((verdict, grant)) = self.find_earlier_verdict(permission.as_deref())
         {
@@ -128,7 +132,7 @@ impl ConsentCheck<'_> {
         }
         let question = self.build_question(kind, reason, caller_may_answer);
         let timeout = self.settings.person_timeout;
-        // What only an owner may answer is shown to a caller that is one.
+        // A question that only an owner may answer is shown to a caller that is an owner.
         let may_answer = caller_may_answer || self.call.caller.principal.role.is_owner();
         let sink = self.call.questions.as_ref().filter(|_| may_answer);
         open.set_waiting_for_person(true);
@@ -136,10 +140,10 @@ impl ConsentCheck<'_> {
         open.set_waiting_for_person(false);
         match answer {
             AskOutcome::NoResponder => {
-                Err(self.unavailable_error(permission.as_deref(), "nobody is there to ask"))
+                Err(self.unavailable_error(permission.as_deref(), "nobody is available to answer"))
             }
             AskOutcome::TooManyOpen => {
-                Err(self.unavailable_error(permission.as_deref(), "too many questions are open already"))
+                Err(self.unavailable_error(permission.as_deref(), "too many questions are open"))
             }
             AskOutcome::TimedOut => {
                 let within = format!("nobody answered within {}", format_duration(timeout));
@@ -156,8 +160,8 @@ impl ConsentCheck<'_> {
         answer: &ConsentAnswer,
     ) -> Result<(), ToolError> {
         let now = self.engine.clock.now_ms();
-        // Whether a tool that changed passes from now on is for whoever compares specs to say: it may have changed
-        // again while the owner was asked.
+        // The component that compares specs decides whether the changed tool is accepted from now on, because
+        // it may have changed again while the owner was asked.
         if question.kind != QuestionKind::ChangedTool {
             self.engine.grants.save_answer(question, answer, now).await;
         }
@@ -219,7 +223,7 @@ impl ConsentCheck<'_> {
             (Some(permission), ConsentDecision::DeniedAlways) => denied_always_error(permission, REVOKE_HINT),
             (Some(permission), _) => denied_error(permission),
             (None, ConsentDecision::DeniedAlways) => {
-                let message = format!("The call of {} was denied by the user for good", self.target.id);
+                let message = format!("The call of {} was denied by the user permanently", self.target.id);
                 ToolError::new(Code::DeniedAlways, message).with_hint(REVOKE_HINT)
             }
             (None, _) => {
@@ -250,7 +254,6 @@ fn denied_error(permission: &str) -> ToolError {
 }
 
 fn denied_always_error(permission: &str, hint: &str) -> ToolError {
-    let message =
-        format!("Permission {permission} was denied by the user for good; asking again is of no use");
+    let message = format!("Permission {permission} was denied by the user permanently; do not ask again");
     ToolError::new(Code::DeniedAlways, message).with_hint(hint)
 }

@@ -1,5 +1,5 @@
-//! The owner's hooks before and after a call, each bounded in time. A hook that fails or panics is reported, and
-//! the call goes on or ends as the owner said.
+//! Runs the owner's hooks before and after a call, each with a timeout. A hook that fails or panics is
+//! logged, and the call continues or ends as configured.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -17,10 +17,10 @@ use crate::engine::Engine;
 use crate::engine_settings::EngineSettings;
 use crate::hook::{AfterCallDecision, BeforeCallDecision, HookCall, HookEntry, HookError, HookErrorAction};
 
-/// A call as its hooks see it; none where no hook is for it.
+/// The hooks of a call; none if no hook applies.
 pub(super) struct CallHooks {
     entries: Arc<[HookEntry]>,
-    /// Which of them are for this call.
+    /// Indices of the hooks that apply to the call.
     applicable: Vec<usize>,
     call: HookCall,
 }
@@ -63,7 +63,7 @@ impl CallHooks {
         self.applicable.iter().filter_map(|at| self.entries.get(*at))
     }
 
-    /// Asks the hooks before the call; gives the arguments to run with.
+    /// Runs the hooks before the call, and returns the arguments to use.
     pub(super) async fn run_before(
         &mut self,
         engine: &Arc<Engine>,
@@ -75,14 +75,14 @@ impl CallHooks {
         for entry in
             self.applicable.iter().filter_map(|at| entries.get(*at)).filter(|entry| entry.runs_before)
         {
-            // In a block of its own, so that what crashes before there is a question is bounded too.
+            // An async block, so that a panic before the future exists is caught too.
             match run_with_timeout(entry, async { entry.hook.before_call(&self.call).await }).await {
                 Ok(BeforeCallDecision::Continue) => {}
                 Ok(BeforeCallDecision::Cancel { reason }) => {
                     open.note_hook(&entry.name);
                     return Err(ToolError::new(
                         Code::HookCancelled,
-                        format!("The hook {:?} stopped the call: {reason}", entry.name),
+                        format!("The hook {:?} cancelled the call: {reason}", entry.name),
                     ));
                 }
                 Ok(BeforeCallDecision::Modify(raw)) => {
@@ -93,7 +93,7 @@ impl CallHooks {
                         let message =
                             format!("The hook {:?} changed the arguments: {}", entry.name, bad.error.message);
                         ToolError::new(Code::InvalidArguments, message)
-                            .with_hint("The hook has to be mended by the owner")
+                            .with_hint("The owner must fix the hook")
                     })?;
                     let marked = target.tool.spec().parameters().secrets();
                     open.note_changed_arguments(redact(&self.call.arguments, marked, &settings.redact));
@@ -104,7 +104,7 @@ impl CallHooks {
         Ok(self.call.arguments.clone())
     }
 
-    /// Asks the hooks after the call, whatever it ended in.
+    /// Runs the hooks after the call, whatever its outcome.
     pub(super) async fn run_after(
         &self,
         result: Result<ToolOutput, ToolError>,
@@ -117,7 +117,7 @@ impl CallHooks {
                 Ok(AfterCallDecision::Keep) => {}
                 Ok(AfterCallDecision::Replace(output)) => {
                     open.note_hook(&entry.name);
-                    // A hook may have built its output from the tool's; the original would then say something else.
+                    // A hook may have built its output from the tool's, so the original no longer matches it.
                     outcome = Outcome::Success(output.without_original());
                 }
                 Err(fault) => {
@@ -135,7 +135,7 @@ impl CallHooks {
     }
 }
 
-/// A hook's answer within its time; a panic is a fault like another.
+/// Runs a hook with its timeout. A panic is an error like others.
 async fn run_with_timeout<T>(
     entry: &HookEntry,
     question: impl Future<Output = Result<T, HookError>>,
@@ -143,7 +143,7 @@ async fn run_with_timeout<T>(
     match tokio::time::timeout(entry.timeout, AssertUnwindSafe(question).catch_unwind()).await {
         Ok(Ok(answer)) => answer,
         Ok(Err(_)) => Err(HookError("it crashed".to_owned())),
-        Err(_) => Err(HookError(format!("it did not answer within {} ms", entry.timeout.as_millis()))),
+        Err(_) => Err(HookError(format!("it timed out after {} ms", entry.timeout.as_millis()))),
     }
 }
 
@@ -159,7 +159,7 @@ fn handle_failure(
             open.note_hook(&entry.name);
             let message = format!("The hook {:?} failed: {fault}", entry.name);
             Err(ToolError::new(Code::HookCancelled, message)
-                .with_hint("The owner has set that calls do not go on without it"))
+                .with_hint("The hook's setting on_failure is closed, so the call cannot continue"))
         }
     }
 }

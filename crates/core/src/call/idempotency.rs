@@ -1,5 +1,6 @@
-//! Idempotency (docs/protocol.md, "Calling a tool"): an idempotency key holds per principal for a time. The same call again
-//! waits for and gets the first's outcome; another call under the key is a conflict.
+//! Idempotency (docs/protocol.md, "Calling a tool"): an idempotency key is valid per principal for a time. A
+//! repeated call waits for the first call's outcome and returns it; a different call with the same key is a
+//! conflict.
 
 mod request_hash;
 
@@ -22,17 +23,17 @@ use crate::record::EarlierCall;
 /// Maximum length of an idempotency key, in bytes.
 pub const MAX_IDEMPOTENCY_KEY_BYTES: usize = 256;
 
-/// What became of a key.
+/// Result of claiming a key.
 pub(super) enum KeyClaim {
-    /// This call runs; none where it has no key.
+    /// The call runs; None if it has no key.
     Free(Option<KeyHolder>),
-    /// An earlier one's outcome.
+    /// The outcome of an earlier call.
     Earlier(FinishedCall),
-    /// It may not run.
+    /// The call is refused.
     Refused(ToolError),
 }
 
-/// Claims a call's key. Where that had to wait, the call's own timeout is shorter afterwards.
+/// Claims the key of a call. Waiting time is subtracted from the call's timeout.
 pub(super) async fn claim_key(
     engine: &Engine,
     settings: &EngineSettings,
@@ -44,7 +45,10 @@ pub(super) async fn claim_key(
     if text.is_empty() || text.len() > MAX_IDEMPOTENCY_KEY_BYTES {
         return KeyClaim::Refused(ToolError::new(
             Code::InvalidArguments,
-            format!("An idempotency key has 1 to {MAX_IDEMPOTENCY_KEY_BYTES} bytes, not {}", text.len()),
+            format!(
+                "An idempotency key must have 1 to {MAX_IDEMPOTENCY_KEY_BYTES} bytes, not {}",
+                text.len()
+            ),
         ));
     }
     let key = (call.caller.principal.id.clone(), text);
@@ -60,7 +64,7 @@ pub(super) async fn claim_key(
                 if let Some(claim) = wait_for_first(settings, call, outcome).await {
                     return claim;
                 }
-                // It was given up before it ran, so this one may.
+                // The first call ended before it ran, so this one may run.
                 call.timeout = call.timeout.map(|timeout| timeout.saturating_sub(joined.elapsed()));
             }
             SlotAcquisition::Full => {
@@ -69,7 +73,7 @@ pub(super) async fn claim_key(
             }
         }
     };
-    // Not in memory: it may have been used before a restart.
+    // The key is not in memory, but may have been used before a restart.
     let lifetime = i64::try_from(settings.key_lifetime.as_millis()).unwrap_or(i64::MAX);
     let since = engine.clock.now_ms().saturating_sub(lifetime);
     match engine.recorder.find_by_key(&key.0, &key.1, since).await {
@@ -83,7 +87,7 @@ pub(super) async fn claim_key(
     }
 }
 
-/// What a record says of an earlier call; one that is still open was cut off.
+/// Result of an earlier call from its record. A record that is still open belongs to an interrupted call.
 fn outcome_from_record(earlier: EarlierCall, target: &CallTarget) -> FinishedCall {
     let outcome = earlier.outcome.unwrap_or_else(|| {
         let error = ToolError::new(Code::GatewayRestarted, "The gateway was restarted during the first call");
@@ -92,8 +96,8 @@ fn outcome_from_record(earlier: EarlierCall, target: &CallTarget) -> FinishedCal
     FinishedCall { id: earlier.id, tool: Some(target.id.clone()), outcome, durations: earlier.durations }
 }
 
-/// Waits for the outcome of the call that holds the key, as long as this caller waits. None where that call
-/// was given up before it ran.
+/// Waits for the outcome of the call that holds the key, up to this call's timeout. None if that call ended
+/// before it ran.
 async fn wait_for_first(
     settings: &EngineSettings,
     call: &CallRequest,

@@ -11,20 +11,20 @@ use crate::policy::{Policy, PolicyDecision};
 use crate::registry::ToolLookup;
 use crate::tool::Tool;
 
-/// The tool that a call is for.
+/// The tool of a call.
 pub(crate) struct CallTarget {
     pub(crate) id: ToolId,
     pub(crate) tool: Arc<dyn Tool>,
     pub(crate) barrier: Option<Arc<RwLock<()>>>,
-    /// The rules that hold for the whole of the call, and what they say.
+    /// The policy for the whole call, and its decision.
     pub(crate) policy: Arc<Policy>,
     pub(crate) decision: PolicyDecision,
 }
 
-/// Why there is no tool for a call.
+/// Reason why a call has no tool.
 pub(super) struct TargetError {
     pub(super) error: ToolError,
-    /// The rule, or the agent, that keeps the tool from the caller, who is not told.
+    /// The rule or agent that hides the tool. The caller does not see it.
     pub(super) rule: Option<String>,
 }
 
@@ -49,8 +49,8 @@ pub(super) fn find_target(engine: &Engine, call: &CallRequest) -> Result<CallTar
         ToolLookup::Ambiguous(ids) => {
             let names: Vec<_> = ids.iter().map(|id| id.full_name().to_string()).collect();
             let hint = match names.len() {
-                1 => "Give the full name",
-                _ => "Several sources have a tool of this name; say which",
+                1 => "Use the full name",
+                _ => "Several sources have a tool of this name; use a full name",
             };
             Err(refusal().with_hint(format!("{hint}: {}", names.join(", "))).into())
         }
@@ -61,7 +61,7 @@ pub(super) fn find_target(engine: &Engine, call: &CallRequest) -> Result<CallTar
     }
 }
 
-/// The rule, or the agent, that denies a tool to the caller, where the name leads to one that is there.
+/// Finds the rule or agent that denies an existing tool to the caller.
 fn find_denying_rule(engine: &Engine, policy: &Policy, call: &CallRequest) -> Option<String> {
     if !policy.may_deny() {
         return None;

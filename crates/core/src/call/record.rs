@@ -1,5 +1,5 @@
-//! The record of a call. It is opened before the tool runs and closes exactly once, also when the call's future is dropped
-//! half-way.
+//! The record of a call. It is opened before the tool runs and closed exactly once, even if the call's future
+//! is dropped.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,24 +18,24 @@ use crate::finished_call::FinishedCall;
 use crate::idempotency_keys::KeyHolder;
 use crate::record::{CallDurations, CallNotes, ClosedCall, OpenedCall, RecordCommit};
 
-/// Bytes of a name that are recorded: no tool's name has more.
+/// Maximum length of a recorded name, in bytes. No tool has a longer one.
 const MAX_NAME_BYTES: usize = 1024;
 
-/// An open record. Dropped without being closed, it closes as cancelled: its caller went away.
+/// An open record. Dropping it closes it as cancelled, because its caller has left.
 pub(super) struct CallRecordGuard<'a> {
     engine: &'a Engine,
     opened: Arc<OpenedCall>,
     accepted: Instant,
-    /// How far the run is, once it runs.
+    /// Context of the run, once the tool runs.
     context: Option<CallContext>,
     key_holder: Option<KeyHolder>,
     commit: Option<RecordCommit>,
-    /// What people, hooks and rules did.
+    /// Notes on approvals, hooks and rules.
     notes: Option<Box<CallNotes>>,
-    /// How long persons were waited for before the run, and since when one is now.
+    /// Time spent waiting for persons before the run, and the start of the current wait.
     waited: Duration,
     waiting_since: Option<Instant>,
-    /// What it was closed with.
+    /// The result, once the record is closed.
     finished: Option<FinishedCall>,
 }
 
@@ -82,7 +82,7 @@ impl<'a> CallRecordGuard<'a> {
         }
     }
 
-    /// A person is being asked, from now on or no longer.
+    /// Starts or ends the time of waiting for a person.
     pub(super) fn set_waiting_for_person(&mut self, waits: bool) {
         if let Some(since) = self.waiting_since.take() {
             self.waited += since.elapsed();
@@ -92,12 +92,12 @@ impl<'a> CallRecordGuard<'a> {
         }
     }
 
-    /// Who let the call run: a principal, or a grant. Where several did, the last.
+    /// Records the approver: a principal or a grant. The last one counts.
     pub(super) fn note_approver(&mut self, who: Arc<str>) {
         self.notes_mut().approved_by = Some(who);
     }
 
-    /// A hook changed or ended something.
+    /// Records a hook that changed or cancelled something.
     pub(super) fn note_hook(&mut self, hook: &Arc<str>) {
         let hooks = &mut self.notes_mut().hooks;
         if !hooks.contains(hook) {
@@ -105,12 +105,12 @@ impl<'a> CallRecordGuard<'a> {
         }
     }
 
-    /// The arguments that hooks made of the caller's, secrets already replaced.
+    /// Records the arguments as changed by hooks, masked.
     pub(super) fn note_changed_arguments(&mut self, arguments: RawJson) {
         self.notes_mut().ran_with = Some(arguments);
     }
 
-    /// The rule that refused the call.
+    /// Records the rule that refused the call.
     pub(super) fn note_refusing_rule(&mut self, rule: &str) {
         self.notes_mut().rule = Some(rule.into());
     }
@@ -119,20 +119,20 @@ impl<'a> CallRecordGuard<'a> {
         self.notes.get_or_insert_default()
     }
 
-    /// Waits until the record is on disk, where that was asked for.
+    /// Waits until the record is committed, if that is required.
     pub(super) async fn wait_until_committed(&mut self) {
         if let Some(commit) = self.commit.take() {
             commit.wait().await;
         }
     }
 
-    /// From now on the record knows how far the run is.
+    /// Sets the context, from which the record reads the state of the run.
     pub(super) fn set_context(&mut self, context: &CallContext) {
         self.context = Some(context.clone());
     }
 
-    /// Closes the record with what the call ended in. Whoever waits for the same call is told last, when the
-    /// record is as safe as the owner wants it.
+    /// Closes the record with the result. Calls that wait for the same key are notified last, after the
+    /// record is committed as configured.
     pub(super) async fn close(mut self, result: Result<ToolOutput, ToolError>) -> FinishedCall {
         let (finished, commit) = self.finish(result.into());
         commit.wait().await;
@@ -181,7 +181,7 @@ impl Drop for CallRecordGuard<'_> {
         if self.finished.is_none() {
             let dispatched = self.context.as_ref().is_some_and(CallContext::is_dispatched);
             let error = ToolError::new(Code::Cancelled, "The caller went away").with_dispatched(dispatched);
-            // Nobody is left to wait for the commit.
+            // No caller waits for the commit.
             let _ = self.finish(Outcome::Error(error));
         }
         if let (Some(turn), Some(finished)) = (self.key_holder.take(), &self.finished) {
@@ -190,7 +190,7 @@ impl Drop for CallRecordGuard<'_> {
     }
 }
 
-/// A name as far as it is recorded. Callers may send names as long as frames are.
+/// Truncates a name for the record. Callers may send names as long as a frame.
 fn truncate_name(name: &Arc<str>) -> Arc<str> {
     match name.get(..name.floor_char_boundary(MAX_NAME_BYTES)) {
         Some(start) if start.len() < name.len() => format!("{start}…").into(),

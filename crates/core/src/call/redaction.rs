@@ -1,5 +1,5 @@
-//! Keeps secrets out of what is recorded of a call's arguments: values of names on the owner's list and of
-//! properties that the schema marks `writeOnly`.
+//! Masks secrets in recorded arguments: values of names on the owner's list, and of properties that the
+//! schema marks `writeOnly`.
 
 use serde_json::Value;
 use toolway_types::RawJson;
@@ -7,10 +7,10 @@ use toolway_types::RawJson;
 use crate::arguments::Arguments;
 use crate::schema::SecretProperties;
 
-/// What stands in a record in the place of a secret.
+/// Replacement for a secret in a record.
 const REDACTED_TEXT: &str = "[redacted]";
 
-/// The arguments as they may be recorded.
+/// The arguments with secrets masked.
 pub(super) fn redact(arguments: &Arguments, marked: Option<&SecretProperties>, listed: &[String]) -> RawJson {
     if marked.is_some_and(SecretProperties::is_all_secret) {
         return RawJson::from(&Value::from(REDACTED_TEXT));
@@ -24,7 +24,7 @@ pub(super) fn redact(arguments: &Arguments, marked: Option<&SecretProperties>, l
     RawJson::from(&value)
 }
 
-/// Whether what is said of these arguments must not quote them.
+/// True if messages must not quote these arguments.
 pub(super) fn has_secrets(
     arguments: &Arguments,
     marked: Option<&SecretProperties>,

@@ -18,7 +18,7 @@ pub(super) struct RunLimits {
 }
 
 impl RunLimits {
-    /// The error of a call that ended for this reason.
+    /// Error of a call that ended for this reason.
     pub(super) fn error(self, reason: CancelReason) -> ToolError {
         match reason {
             CancelReason::Deadline => ToolError::new(
@@ -34,7 +34,7 @@ impl RunLimits {
     }
 }
 
-/// The one deadline: the least of the tool's limit, the caller's and the cap.
+/// Timeout of a run: the smallest of the tool's limit, the caller's timeout and the cap.
 pub(super) fn run_timeout(settings: &EngineSettings, call: &CallRequest, target: &CallTarget) -> Duration {
     let limit = settings.tool_timeout(&target.id, target.tool.spec()).min(settings.timeout_cap);
     limit.min(call.timeout.unwrap_or(limit))

@@ -1,4 +1,4 @@
-//! The tool runs under the one deadline: in a task of its own, or in its caller's where it only waits.
+//! Runs the tool under the deadline: in its own task, or inline if it only waits.
 
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
@@ -31,7 +31,7 @@ use crate::run_clock::{ExpiryReason, RunClock};
 
 type ToolRunResult = Result<ToolOutput, ToolError>;
 
-/// Gets a person's consent where the rules want it, asks the hooks, and runs the tool.
+/// Obtains consent if the rules require it, runs the hooks, and runs the tool.
 pub(super) async fn run_call(
     engine: &Arc<Engine>,
     settings: &Arc<EngineSettings>,
@@ -41,7 +41,7 @@ pub(super) async fn run_call(
     mut open: CallRecordGuard<'_>,
 ) -> FinishedCall {
     if consent_check::may_be_required(engine, &call, &target) {
-        // Apart, as all that few calls need, so that the way of every other call is no longer for it.
+        // Boxed, because few calls need it, so that the future of all other calls stays small.
         let consent =
             Box::pin(consent_check::obtain(engine, settings, &call, &target, &arguments, &mut open));
         let asked = tokio::select! {
@@ -96,7 +96,7 @@ pub(super) async fn run_call(
     open.close(result).await
 }
 
-/// Waits until the call is ended from outside the tool.
+/// Waits until something outside the tool ends the call.
 async fn wait_for_stop(
     engine: &Engine,
     context: &CallContext,
@@ -117,25 +117,25 @@ fn check_output_size(output: ToolOutput, limit: usize, context: &CallContext) ->
     if size <= limit {
         return Ok(output);
     }
-    let message = format!("The tool gave {size} bytes, more than the {limit} allowed");
+    let message = format!("The tool returned {size} bytes; at most {limit} are allowed");
     Err(ToolError::new(Code::OutputTooLarge, message)
-        .with_hint("Ask for less at a time; the limit is the setting limits.output_bytes")
+        .with_hint("Request less data at a time; the limit is the setting limits.output_bytes")
         .with_dispatched(context.is_dispatched()))
 }
 
-/// How long a tool may take to hand over an answer that it has said is here.
+/// Time for a tool to return after it has reported that its answer has arrived.
 const HANDOVER_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// A tool while it runs.
+/// A running tool.
 enum RunningTool {
-    /// In a task of its own, since it may keep a thread busy.
+    /// In its own task, because it may block a thread.
     Spawned(JoinHandle<ToolRunResult>),
-    /// Within its caller's task, since it only waits.
+    /// Inline in its caller's task, because it only waits.
     Inline(BoxFuture<'static, Result<ToolRunResult, Box<dyn Any + Send>>>),
 }
 
 impl RunningTool {
-    /// Waits for what it ends in. A tool that panics has failed.
+    /// Waits for the result. A panic is a failure.
     async fn wait(&mut self, context: &CallContext) -> ToolRunResult {
         let crashed =
             |panic: Box<dyn Any + Send>| ToolError::new(Code::ToolPanicked, panic_message(panic.as_ref()));
@@ -143,7 +143,7 @@ impl RunningTool {
             Self::Inline(work) => work.await.map_err(crashed),
             Self::Spawned(task) => task.await.map_err(|error| match error.try_into_panic() {
                 Ok(panic) => crashed(panic),
-                // Nobody has aborted it, so the runtime is going down.
+                // The task was not aborted, so the runtime is shutting down.
                 Err(_) => ToolError::new(Code::ShuttingDown, "The gateway is shutting down"),
             }),
         };
@@ -151,7 +151,7 @@ impl RunningTool {
     }
 }
 
-/// The run of a tool. Dropped before its end, the tool is told why and dropped.
+/// The run of a tool. Dropping it early cancels the tool with a reason.
 struct ToolRun<'a> {
     running: Option<RunningTool>,
     context: &'a CallContext,
@@ -168,7 +168,7 @@ impl<'a> ToolRun<'a> {
         limits: RunLimits,
     ) -> Self {
         let inner = context.clone();
-        // Asked for here, not in the task, so that calls have their turns in the order in which they came.
+        // Requested here and not in the task, so that calls get the barrier in the order of their arrival.
         let mut turn = target.barrier.clone().map(|barrier| {
             let alone = target.tool.spec().is_sequential();
             Box::pin(tokio::task::unconstrained(acquire_sequence_guard(barrier, alone, context.clone())))
@@ -190,7 +190,7 @@ impl<'a> ToolRun<'a> {
             target.tool.execute(arguments, &inner).await
         };
         let running = if only_waits {
-            // Nobody sees it after a panic.
+            // The future is not used after a panic.
             RunningTool::Inline(AssertUnwindSafe(work).catch_unwind().boxed())
         } else {
             let span = tracing::Span::current();
@@ -199,7 +199,7 @@ impl<'a> ToolRun<'a> {
         Self { running: Some(running), context, engine, limits }
     }
 
-    /// What the tool gave.
+    /// Waits for the tool's result.
     async fn wait_for_result(&mut self) -> ToolRunResult {
         let Some(running) = &mut self.running else { return std::future::pending().await };
         let result = running.wait(self.context).await;
@@ -207,8 +207,8 @@ impl<'a> ToolRun<'a> {
         result
     }
 
-    /// Ends the run from outside and says how. A result that comes at the very moment of the deadline wins, and
-    /// so does an answer that is here but has yet to be handed over.
+    /// Ends the run from outside and returns its result. A result that arrives at the moment of the deadline
+    /// wins, and so does an answer that has arrived but was not returned yet.
     async fn stop(mut self, reason: CancelReason) -> ToolRunResult {
         if matches!(reason, CancelReason::Deadline | CancelReason::Silence) {
             tokio::task::yield_now().await;
@@ -217,7 +217,8 @@ impl<'a> ToolRun<'a> {
             }
         }
         if !self.context.cancel(reason) {
-            // It has only to be handed over. A tool that says so and then goes on is ended all the same.
+            // The answer has arrived and only has to be returned. A tool that then continues is stopped
+            // nevertheless.
             if let Ok(result) = tokio::time::timeout(HANDOVER_TIMEOUT, self.wait_for_result()).await {
                 return result;
             }
@@ -229,17 +230,17 @@ impl<'a> ToolRun<'a> {
 impl Drop for ToolRun<'_> {
     fn drop(&mut self) {
         let Some(running) = self.running.take() else { return };
-        // The reason that was given before stands. An answer that is here is lost with its caller.
+        // An earlier reason has priority. An answer that has arrived is lost with its caller.
         let _ = self.context.cancel(CancelReason::Caller);
         match running {
             RunningTool::Spawned(task) => abandon(self.engine, task),
-            // What it has to clean up may panic, which is no reason for its caller to.
+            // A panic in the tool's cleanup must not reach the caller.
             RunningTool::Inline(work) => drop(std::panic::catch_unwind(AssertUnwindSafe(|| drop(work)))),
         }
     }
 }
 
-/// Waits for this call's turn where its source has sequential tools: those run alone, others side by side.
+/// Waits for the barrier of a source that has sequential tools: these run alone, others in parallel.
 async fn acquire_sequence_guard(
     barrier: Arc<RwLock<()>>,
     alone: bool,
@@ -264,5 +265,5 @@ enum SequenceGuard {
 fn panic_message(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    format!("The tool crashed: {}", text.unwrap_or("it gave no reason"))
+    format!("The tool crashed: {}", text.unwrap_or("no reason is known"))
 }

@@ -1,11 +1,10 @@
-//! What a model reads of a result: as much text as it can use, and a note of what was left out (the record of the
-//! call keeps more).
+//! Truncates a result for a model, and adds a note about the omitted text. The record of the call keeps more.
 
 use std::sync::Arc;
 
 use toolway_types::{CallId, ContentPart, Outcome, ToolError, ToolOutput};
 
-/// An outcome as a model is given it: at most `limit` bytes of text.
+/// Truncates an outcome to at most `limit` bytes of text.
 pub(super) fn truncate_for_model(outcome: &Arc<Outcome>, limit: usize, call: CallId) -> Arc<Outcome> {
     match outcome.as_ref() {
         Outcome::Success(output) if text_size(output) > limit => {
@@ -18,7 +17,7 @@ pub(super) fn truncate_for_model(outcome: &Arc<Outcome>, limit: usize, call: Cal
     }
 }
 
-/// Bytes of text that a model reads. Where there is a structured value it is read in the place of the text.
+/// Length of the text that a model reads, in bytes. A structured value is read instead of the text.
 fn text_size(output: &ToolOutput) -> usize {
     let texts = output.content.iter().map(|part| match (part.as_text(), &output.structured) {
         (Some(text), None) => text.len(),
@@ -28,7 +27,7 @@ fn text_size(output: &ToolOutput) -> usize {
     texts.sum::<usize>() + output.structured.as_ref().map_or(0, |value| value.get().len())
 }
 
-/// The text of a part that is no text part itself.
+/// Text inside a part that is not a text part.
 fn inner_text(part: &ContentPart) -> Option<&str> {
     match part {
         ContentPart::Resource { resource } => resource.get("text")?.as_str(),
@@ -37,7 +36,7 @@ fn inner_text(part: &ContentPart) -> Option<&str> {
     }
 }
 
-/// A structured value that is too long is no value any more once it is cut, so it becomes text.
+/// Truncates an output. A truncated structured value is no longer JSON, so it becomes text.
 fn truncate_output(output: &ToolOutput, limit: usize, call: CallId) -> ToolOutput {
     let mut room = TextBudget { remaining: limit, dropped: 0 };
     let mut content = Vec::new();
@@ -66,7 +65,7 @@ fn truncate_output(output: &ToolOutput, limit: usize, call: CallId) -> ToolOutpu
     }
     let note = truncation_note(room.dropped, call);
     match structured {
-        // The note has to be read, and beside a value no text is.
+        // The note must be read, and text beside a structured value is not.
         Some(value) => {
             content.insert(0, ContentPart::text(format!("{}\n{note}", value.get())));
         }
@@ -75,7 +74,7 @@ fn truncate_output(output: &ToolOutput, limit: usize, call: CallId) -> ToolOutpu
     ToolOutput::new(content, None)
 }
 
-/// How much text there is still room for.
+/// The remaining length of text.
 struct TextBudget {
     remaining: usize,
     dropped: usize,
@@ -84,7 +83,7 @@ struct TextBudget {
 impl TextBudget {
     fn take_text<'t>(&mut self, text: &'t str) -> &'t str {
         let kept = text.get(..text.floor_char_boundary(self.remaining)).unwrap_or_default();
-        // What follows a part that was cut is left out.
+        // Parts after a truncated one are omitted.
         self.remaining = if kept.len() < text.len() { 0 } else { self.remaining - kept.len() };
         self.dropped += text.len() - kept.len();
         kept
@@ -112,7 +111,7 @@ fn error_size(error: &ToolError) -> usize {
     error.message.len() + hint + error.authorize_intent.as_ref().map_or(0, |intent| intent.get().len())
 }
 
-/// The message first, then the hint. What is to be opened in an app can't be cut, so it stays or goes.
+/// Truncates the message first, then the hint. An intent cannot be truncated, so it is kept or dropped.
 fn truncate_error(mut error: ToolError, limit: usize, call: CallId) -> ToolError {
     let mut room = TextBudget { remaining: limit, dropped: 0 };
     let message = room.take_text(&error.message).to_owned();
@@ -126,7 +125,7 @@ fn truncate_error(mut error: ToolError, limit: usize, call: CallId) -> ToolError
 }
 
 fn truncation_note(bytes: usize, call: CallId) -> String {
-    format!("[cut: {bytes} bytes more were left out; the record of call {call} has more of it]")
+    format!("[truncated: {bytes} more bytes; the record of call {call} contains more]")
 }
 
 #[cfg(test)]

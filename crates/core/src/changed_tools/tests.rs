@@ -5,7 +5,7 @@ fn id(text: &str) -> ToolId {
 }
 
 #[test]
-fn a_mark_holds_until_it_is_taken_away() {
+fn a_mark_stays_until_it_is_removed() {
     let changed = ChangedTools::default();
     assert!(!changed.contains(&id("phone/a")));
     changed.set(&id("phone/a"), false);
@@ -18,7 +18,7 @@ fn a_mark_holds_until_it_is_taken_away() {
 }
 
 #[test]
-fn a_source_with_ever_new_names_takes_no_more_memory_and_gains_no_trust() {
+fn marks_are_bounded_and_then_all_tools_of_the_source_count_as_changed() {
     let changed = ChangedTools::default();
     for number in 0..=MAX_PER_SOURCE {
         changed.set(&id(&format!("phone/t{number}")), true);

@@ -1,4 +1,4 @@
-//! The answers that are kept, so that a person is not asked for every single call.
+//! Grants: stored answers, so that a person is not asked for every call.
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,13 +14,13 @@ use uuid::Uuid;
 use super::question::{ConsentAnswer, ConsentDecision, ConsentScope, Question};
 use crate::glob::{GlobError, GlobPatterns};
 
-/// A grant's id, a UUIDv7.
+/// Id of a grant, a UUIDv7.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct GrantId(Uuid);
 
 impl GrantId {
-    /// A new one, later than all before.
+    /// Creates a new id that sorts after all earlier ones.
     #[must_use]
     #[expect(clippy::new_without_default, reason = "each is another one")]
     pub fn new() -> Self {
@@ -41,72 +41,72 @@ impl FromStr for GrantId {
     }
 }
 
-/// Whose calls a grant is for.
+/// Calls to which a grant applies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GrantSubject {
-    /// Everyone's.
+    /// Calls of all principals.
     Anyone,
-    /// One principal's.
+    /// Calls of one principal.
     Principal(PrincipalId),
-    /// One agent's.
+    /// Calls of one agent.
     Agent(Arc<str>),
-    /// One principal's within one conversation.
+    /// Calls of one principal in one conversation.
     Session(PrincipalId, Arc<str>),
 }
 
-/// Whether it says yes or no.
+/// Verdict of a grant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GrantVerdict {
-    /// Yes.
+    /// Allowed.
     Granted,
-    /// No, and nobody is asked.
+    /// Denied without asking.
     DeniedAlways,
 }
 
-/// An answer that is kept.
+/// A stored answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grant {
-    /// Its id.
+    /// Id of the grant.
     pub id: GrantId,
-    /// The permission it is for; none where it is for running the tool.
+    /// Permission of the grant; None for a grant to run the tool.
     pub permission: Option<Arc<str>>,
-    /// The tools, as a pattern over `source/tool`.
+    /// Pattern for the tools' ids, `source/tool`.
     pub tool: Arc<str>,
-    /// Whose calls.
+    /// Calls to which the grant applies.
     pub subject: GrantSubject,
-    /// Yes or no.
+    /// Verdict of the grant.
     pub verdict: GrantVerdict,
-    /// Wall clock, milliseconds since the Unix epoch.
+    /// Time of creation, in milliseconds since the Unix epoch.
     pub created_ms: i64,
-    /// Who gave it.
+    /// Principal that created the grant.
     pub created_by: PrincipalId,
-    /// When it ends; none where it does not.
+    /// Time of expiry, if any.
     pub expires_ms: Option<i64>,
 }
 
-/// Why a grant does not outlive the gateway.
+/// Reason why a grant could not be stored.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the grant could not be stored: {0}")]
 pub struct GrantStoreError(pub String);
 
-/// Keeps grants where they outlive the gateway.
+/// Stores grants across restarts.
 #[async_trait]
 pub trait GrantStore: Send + Sync + 'static {
-    /// Keeps one.
+    /// Stores a grant.
     ///
     /// # Errors
-    /// [`NotKept`].
+    /// [`GrantStoreError`] if it cannot be written.
     async fn save(&self, grant: &Grant) -> Result<(), GrantStoreError>;
 
-    /// Takes one back.
+    /// Removes a grant.
     ///
     /// # Errors
-    /// [`NotKept`] where that can't be written; then it may be there again after a restart.
+    /// [`GrantStoreError`] if that cannot be written; the grant may then return after a restart.
     async fn revoke(&self, grant: GrantId) -> Result<(), GrantStoreError>;
 }
 
-/// Keeps nothing beyond the gateway's life.
+/// A store that stores nothing.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct NoGrantStore;
 
@@ -121,16 +121,16 @@ impl GrantStore for NoGrantStore {
     }
 }
 
-/// Most grants that hold at a time; of those for one conversation the oldest go first.
+/// Maximum number of active grants. The oldest grants for conversations are dropped first.
 const MAX_GRANTS: usize = 10_000;
 
-/// The grants that hold.
+/// The active grants.
 pub struct ActiveGrants {
     active: RwLock<Vec<CompiledGrant>>,
-    /// Whether one of them says no: only then must calls that nobody is asked about be looked for.
+    /// True if a grant denies. Only then must calls be checked that would ask no person.
     has_denial: AtomicBool,
     store: Arc<dyn GrantStore>,
-    /// Grants that could not be written, to be said once each.
+    /// Number of answers that could not be stored.
     unsaved_count: Mutex<u64>,
 }
 
@@ -145,42 +145,42 @@ impl fmt::Debug for ActiveGrants {
     }
 }
 
-/// Why a grant was not taken.
+/// Reason why a grant was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GrantError {
-    /// Its tools are no pattern.
+    /// The tool pattern is invalid.
     #[error(transparent)]
     Pattern(#[from] GlobError),
-    /// There are too many.
+    /// There are too many grants.
     #[error("{0} grants hold already; revoke some")]
     TooMany(usize),
-    /// It could not be stored.
+    /// The grant could not be stored.
     #[error(transparent)]
     Store(#[from] GrantStoreError),
 }
 
 impl ActiveGrants {
-    /// The grants that were kept before, and who keeps new ones.
+    /// Creates the set from stored grants, with the store for new ones.
     #[must_use]
-    pub fn new(kept: Vec<Grant>, keeper: Arc<dyn GrantStore>) -> Self {
+    pub fn new(kept: Vec<Grant>, store: Arc<dyn GrantStore>) -> Self {
         let grants = Self {
             active: RwLock::default(),
             has_denial: AtomicBool::new(false),
-            store: keeper,
+            store: store,
             unsaved_count: Mutex::new(0),
         };
         grants.load(kept);
         grants
     }
 
-    /// Puts what is kept in the place of what was; those for conversations stay.
+    /// Replaces the stored grants. Grants for conversations stay.
     pub fn load(&self, kept: Vec<Grant>) {
         self.change(|held| {
             held.retain(|held| matches!(held.grant.subject, GrantSubject::Session(..)));
             for grant in kept {
                 match GlobPatterns::new([&grant.tool]) {
                     Ok(tools) => held.push(CompiledGrant { grant, tools }),
-                    Err(error) => tracing::warn!(%error, grant = %grant.id, "a grant can't be used"),
+                    Err(error) => tracing::warn!(%error, grant = %grant.id, "a stored grant is invalid and has no effect"),
                 }
             }
         });
@@ -194,12 +194,12 @@ impl ActiveGrants {
         result
     }
 
-    /// Whether some grant says no.
+    /// True if a grant denies.
     pub(crate) fn has_denial(&self) -> bool {
         self.has_denial.load(Ordering::Acquire)
     }
 
-    /// All that hold, oldest first.
+    /// Lists all active grants, oldest first.
     #[must_use]
     pub fn list(&self) -> Vec<Grant> {
         let mut grants: Vec<_> = self.active.read().iter().map(|held| held.grant.clone()).collect();
@@ -207,16 +207,16 @@ impl ActiveGrants {
         grants
     }
 
-    /// Takes a grant, and keeps it where it is for longer than a conversation.
+    /// Adds a grant, and stores it unless it is for a conversation.
     ///
     /// # Errors
-    /// [`BadGrant`]; then it does not hold.
+    /// [`GrantError`]. Then the grant is not active.
     pub async fn add(&self, grant: Grant) -> Result<(), GrantError> {
         let tools = GlobPatterns::new([&grant.tool])?;
         if self.active.read().len() >= MAX_GRANTS && !self.evict_oldest_session_grant() {
             return Err(GrantError::TooMany(MAX_GRANTS));
         }
-        // It holds from now on, so that it also holds where whoever waits for it to be written goes meanwhile.
+        // Active from now on, even if the caller leaves before the grant is stored.
         self.change(|held| held.push(CompiledGrant { grant: grant.clone(), tools }));
         if !matches!(grant.subject, GrantSubject::Session(..))
             && let Err(error) = self.store.save(&grant).await
@@ -237,10 +237,11 @@ impl ActiveGrants {
         })
     }
 
-    /// Takes a grant back, from the next call on. False where there is none of this id.
+    /// Revokes a grant from the next call on. Returns false if the id is unknown.
     ///
     /// # Errors
-    /// [`NotKept`] where that could not be written: it holds no more, until a restart. It can be tried again.
+    /// [`GrantStoreError`] if it could not be stored: the grant is inactive until a restart. The call can be
+    /// repeated.
     pub async fn revoke(&self, id: GrantId) -> Result<bool, GrantStoreError> {
         let was_there = self.change(|held| {
             let before = held.len();
@@ -251,7 +252,7 @@ impl ActiveGrants {
         Ok(was_there)
     }
 
-    /// What was answered before, if anything: a no counts before a yes.
+    /// Finds the verdict for a query. A denial has priority.
     pub(crate) fn find_verdict(&self, ask: &GrantQuery<'_>, now_ms: i64) -> Option<(GrantVerdict, GrantId)> {
         let held = self.active.read();
         let mut granted = None;
@@ -269,7 +270,7 @@ impl ActiveGrants {
         granted
     }
 
-    /// Keeps an answer for as long as it says. What holds for one call needs no grant.
+    /// Adds a grant for the scope of an answer. An answer for one call needs no grant.
     pub(crate) async fn save_answer(&self, question: &Question, answer: &ConsentAnswer, now_ms: i64) {
         let verdict = match answer.choice {
             ConsentDecision::Granted => GrantVerdict::Granted,
@@ -284,7 +285,8 @@ impl ActiveGrants {
             _ => return,
         };
         let (permission, tool) = (question.kind.permission().cloned(), escape_tool_id(&question.tool));
-        // Another call's question may have had the same answer; what is taken back once must not hold any more.
+        // Another call may have received the same answer; the older grant must go, so that one revocation is
+        // enough.
         let is_same = |held: &CompiledGrant| {
             let Grant { permission: p, tool: t, subject: w, verdict: v, expires_ms, .. } = &held.grant;
             *p == permission && *t == tool && *w == whose && *v == verdict && expires_ms.is_none()
@@ -304,18 +306,18 @@ impl ActiveGrants {
         };
         if let Err(error) = self.add(grant).await {
             *self.unsaved_count.lock() += 1;
-            tracing::warn!(%error, tool = %question.tool, "an answer holds for this call only");
+            tracing::warn!(%error, tool = %question.tool, "an answer could not be stored and applies to this call only");
         }
     }
 
-    /// How many answers could not be kept.
+    /// Number of answers that could not be stored.
     #[must_use]
     pub fn unsaved_count(&self) -> u64 {
         *self.unsaved_count.lock()
     }
 }
 
-/// A tool's id as a pattern that only it fits.
+/// Pattern that matches only this tool id.
 fn escape_tool_id(tool: &ToolId) -> Arc<str> {
     let mut pattern = String::new();
     for c in tool.to_string().chars() {
@@ -327,7 +329,7 @@ fn escape_tool_id(tool: &ToolId) -> Arc<str> {
     pattern.into()
 }
 
-/// What a grant is sought for.
+/// Query for a grant.
 pub(crate) struct GrantQuery<'a> {
     pub(crate) permission: Option<&'a str>,
     pub(crate) tool_text: &'a str,

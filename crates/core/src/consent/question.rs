@@ -1,4 +1,4 @@
-//! A question to a person, and its answer.
+//! A question to a person, and the answer.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,13 +8,13 @@ use serde::{Deserialize, Serialize};
 use toolway_types::{CallId, Principal, PrincipalId, RawJson, ToolId};
 use uuid::Uuid;
 
-/// A question's id, a UUIDv7.
+/// Id of a question, a UUIDv7.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct QuestionId(Uuid);
 
 impl QuestionId {
-    /// A new one, later than all before.
+    /// Creates a new id that sorts after all earlier ones.
     pub(crate) fn new() -> Self {
         Self(Uuid::now_v7())
     }
@@ -33,20 +33,20 @@ impl FromStr for QuestionId {
     }
 }
 
-/// What is asked.
+/// Kind of a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum QuestionKind {
-    /// Whether the tool may use a permission.
+    /// The tool wants to use a permission.
     Permission(Arc<str>),
-    /// Whether the call may run.
+    /// The call needs approval.
     Approval,
-    /// Whether the call may run though its tool is not what it was. Only an owner may say, for this call
-    /// or for always.
+    /// The call needs approval because its tool has changed. Only an owner may answer, for this call or for
+    /// always.
     ChangedTool,
 }
 
 impl QuestionKind {
-    /// The word on the wire, which has two kinds.
+    /// Name on the wire, which has only two kinds.
     #[must_use]
     pub fn as_str(&self) -> &'static str {
         match self {
@@ -55,7 +55,7 @@ impl QuestionKind {
         }
     }
 
-    /// The permission, where it is about one.
+    /// The permission, for a question about one.
     #[must_use]
     pub fn permission(&self) -> Option<&Arc<str>> {
         match self {
@@ -65,105 +65,105 @@ impl QuestionKind {
     }
 }
 
-/// A question to a person, asked by a call that waits for the answer.
+/// A question to a person. A call waits for the answer.
 #[derive(Debug, Clone)]
 pub struct Question {
-    /// Its id.
+    /// Id of the question.
     pub id: QuestionId,
-    /// What is asked.
+    /// Kind of the question.
     pub kind: QuestionKind,
-    /// The call that waits.
+    /// Id of the waiting call.
     pub call: CallId,
-    /// The tool it is for.
+    /// Id of the tool.
     pub tool: ToolId,
-    /// Who called.
+    /// Principal of the call.
     pub principal: PrincipalId,
-    /// In whose agent's name.
+    /// Agent of the call.
     pub agent: Option<Arc<str>>,
-    /// In which conversation.
+    /// Conversation of the call.
     pub session: Option<Arc<str>>,
-    /// Why it is asked, in words.
+    /// Reason for the question, in plain text.
     pub reason: String,
-    /// The arguments, secrets left out, cut where they are long.
+    /// Arguments with secrets masked, truncated if they are long.
     pub arguments: RawJson,
-    /// Whether the caller may answer, apart from the owner.
+    /// True if the caller may answer too, not only the owner.
     pub caller_may_answer: bool,
-    /// Wall clock, milliseconds since the Unix epoch: when it was asked.
+    /// Time of the question, in milliseconds since the Unix epoch.
     pub asked_ms: i64,
-    /// When it is no longer open.
+    /// Time at which the question expires.
     pub expires_ms: i64,
 }
 
-/// What a person chose.
+/// Decision of a person.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ConsentDecision {
-    /// Yes.
+    /// Allowed.
     Granted,
-    /// Not this time.
+    /// Denied this time.
     Denied,
-    /// No, and do not ask again: for as long as the scope says, and where that is [`Scope::Once`] for as long as
-    /// whoever answers may say.
+    /// Denied without asking again for the given scope. With [`ConsentScope::Once`], the longest scope that
+    /// the person may choose applies.
     DeniedAlways,
 }
 
-/// How long an answer holds.
+/// Scope of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ConsentScope {
-    /// For this call.
+    /// This call.
     #[default]
     Once,
-    /// For this conversation.
+    /// This conversation.
     Session,
-    /// For all calls of this agent.
+    /// All calls of this agent.
     Agent,
-    /// For all calls of this principal.
+    /// All calls of this principal.
     Always,
 }
 
 /// A person's answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConsentAnswer {
-    /// What the person chose.
+    /// Decision of the person.
     pub choice: ConsentDecision,
-    /// How long it holds.
+    /// Scope of the answer.
     pub scope: ConsentScope,
-    /// Who answered.
+    /// Principal that answered.
     pub answered_by: PrincipalId,
 }
 
-/// Why an answer was not taken.
+/// Reason why an answer was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum AnswerError {
-    /// It was answered, or its time is over, or it never was, or it is not this principal's to see.
+    /// The question is answered, expired or unknown, or this principal may not see it.
     #[error("no question with this id is open")]
     NotOpen,
-    /// It may be seen and not answered.
+    /// This principal may see the question but not answer it.
     #[error("only the owner may answer this question")]
     OnlyOwner,
-    /// The answer would hold for longer than this principal may say.
+    /// This principal may not choose such a wide scope.
     #[error("only the owner may answer for an agent or for always; choose once or session")]
     ScopeTooWide,
-    /// It would hold for a conversation, and there is none.
+    /// The scope is the conversation, but the call belongs to none.
     #[error("the call belongs to no session; choose another scope")]
     NoSession,
-    /// It would hold for an agent, and there is none.
+    /// The scope is the agent, but the call belongs to none.
     #[error("the call belongs to no agent; choose another scope")]
     NoAgent,
 }
 
 impl Question {
-    /// Whether this principal may see it.
+    /// True if this principal may see the question.
     #[must_use]
     pub fn is_visible_to(&self, principal: &Principal) -> bool {
         principal.role.is_owner() || (principal.role.may_call() && self.principal == principal.id)
     }
 
-    /// Whether this principal may answer it so.
+    /// Checks that this principal may answer with this scope.
     ///
     /// # Errors
-    /// [`CannotAnswer`].
+    /// [`AnswerError`] describes why not.
     pub fn check_answer(&self, principal: &Principal, scope: ConsentScope) -> Result<(), AnswerError> {
         if !self.is_visible_to(principal) {
             return Err(AnswerError::NotOpen);

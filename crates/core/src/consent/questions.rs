@@ -1,4 +1,5 @@
-//! The open questions. Each waits by itself, so several can be open at a time, of one call's door or of many.
+//! The open questions. Each waits on its own, so several can be open at once, from one or several entry
+//! points.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,50 +14,50 @@ use super::question::{
     AnswerError, ConsentAnswer, ConsentDecision, ConsentScope, Question, QuestionId, QuestionKind,
 };
 
-/// Most questions open at a time.
+/// Maximum number of open questions.
 const MAX_OPEN: usize = 1000;
-/// Most of them that one principal's calls ask.
+/// Maximum number of open questions for one principal's calls.
 const MAX_OPEN_PER_PRINCIPAL: usize = 100;
-/// Events that a slow watcher may be behind.
+/// Number of events that a slow watcher may lag behind.
 const EVENT_BACKLOG: usize = 256;
 
-/// How a question ended.
+/// Reason why a question closed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum QuestionCloseReason {
-    /// Somebody answered.
+    /// A person answered.
     Answered(ConsentAnswer),
-    /// Nobody did in time.
+    /// Nobody answered in time.
     Expired,
-    /// Its call ended before.
+    /// Its call ended.
     Withdrawn,
 }
 
-/// Something happened to a question.
+/// An event of a question.
 #[derive(Debug, Clone)]
 pub enum QuestionEvent {
-    /// It was asked.
+    /// The question was opened.
     Asked(Arc<Question>),
-    /// It is over.
+    /// The question was closed.
     Closed(Arc<Question>, QuestionCloseReason),
 }
 
-/// Shows the questions of one call that its caller may answer to that caller. Must not block.
+/// Shows the questions of one call to its caller, if the caller may answer them. Must not block.
 pub type QuestionSink = Arc<dyn Fn(&QuestionEvent) + Send + Sync>;
 
-/// What became of a question.
+/// Result of asking a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum AskOutcome {
-    /// Somebody answered.
+    /// A person answered.
     Answered(ConsentAnswer),
-    /// Nobody is there who may answer.
+    /// Nobody who may answer is connected.
     NoResponder,
-    /// Too many questions are open already.
+    /// Too many questions are open.
     TooManyOpen,
     /// Nobody answered in time.
     TimedOut,
 }
 
-/// The open questions.
+/// The set of open questions.
 #[derive(Debug)]
 pub struct OpenQuestions {
     open: Mutex<BTreeMap<QuestionId, OpenQuestion>>,
@@ -80,12 +81,12 @@ impl Default for OpenQuestions {
     }
 }
 
-/// Somebody who sees all questions and may answer them.
+/// A watcher that sees all questions and may answer them.
 #[derive(Debug)]
 pub struct QuestionWatcher {
-    /// The questions that are open already.
+    /// Questions that are already open.
     pub open: Vec<Arc<Question>>,
-    /// What happens from now on.
+    /// Later events.
     pub events: broadcast::Receiver<QuestionEvent>,
     watchers: Arc<AtomicUsize>,
 }
@@ -96,7 +97,7 @@ impl Drop for QuestionWatcher {
     }
 }
 
-/// Takes a question away at its end, however that comes.
+/// Removes a question when its call ends for any reason.
 struct OpenQuestionGuard<'q> {
     questions: &'q OpenQuestions,
     question: Arc<Question>,
@@ -116,7 +117,7 @@ impl Drop for OpenQuestionGuard<'_> {
 }
 
 impl OpenQuestions {
-    /// The open questions that a principal may see, oldest first.
+    /// Lists the open questions that a principal may see, oldest first.
     #[must_use]
     pub fn visible_to(&self, principal: &Principal) -> Vec<Arc<Question>> {
         let open = self.open.lock();
@@ -124,11 +125,11 @@ impl OpenQuestions {
         all.filter(|question| question.is_visible_to(principal)).cloned().collect()
     }
 
-    /// Sees all questions, for an owner. While somebody does, questions wait to be answered.
+    /// Subscribes to all questions, for an owner. While a watcher exists, questions wait for an answer.
     #[must_use]
     pub fn watch(&self) -> QuestionWatcher {
         self.watchers.fetch_add(1, Ordering::SeqCst);
-        // Under the lock, so that each question is in one of the two.
+        // Under the lock, so that each question is either in the list or among the events.
         let open = self.open.lock();
         QuestionWatcher {
             events: self.events.subscribe(),
@@ -140,7 +141,7 @@ impl OpenQuestions {
     /// Answers a question.
     ///
     /// # Errors
-    /// [`CannotAnswer`]; the question stays open.
+    /// [`AnswerError`]. Then the question stays open.
     pub fn answer(
         &self,
         id: QuestionId,
@@ -155,24 +156,25 @@ impl OpenQuestions {
         drop(open);
         let (choice, scope) = effective_answer(choice, scope, by, &found.question);
         let answer = ConsentAnswer { choice, scope, answered_by: by.id.clone() };
-        // Its call may end at this moment; then nothing waits for the answer any more.
+        // If its call ends at this moment, nothing waits for the answer.
         found.answer.send(answer).map_err(|_| AnswerError::NotOpen)?;
         Ok(found.question)
     }
 
-    /// How many are open.
+    /// Number of open questions.
     #[must_use]
     pub fn len(&self) -> usize {
         self.open.lock().len()
     }
 
-    /// Whether none is open.
+    /// True if no question is open.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Asks, and waits for the answer. `sink` reaches the caller, where it is there and may answer.
+    /// Opens a question and waits for the answer. `sink` reaches the caller, if it is connected and may
+    /// answer.
     pub(crate) async fn ask(
         &self,
         question: Question,
@@ -202,7 +204,7 @@ impl OpenQuestions {
             sink,
             close_reason: QuestionCloseReason::Withdrawn,
         };
-        // Not under the lock: who is told may answer at once.
+        // Not under the lock, because the sink may answer at once.
         if let Some(sink) = sink {
             sink(&asked);
         }
@@ -220,13 +222,14 @@ impl OpenQuestions {
 
     fn notify_watchers(&self, event: &QuestionEvent) {
         if self.watchers.load(Ordering::SeqCst) > 0 {
-            // The last watcher may have just gone.
+            // The last watcher may have disconnected.
             let _ = self.events.send(event.clone());
         }
     }
 }
 
-/// What an answer means: who says no for good without saying for how long says it for as long as they may.
+/// The effective answer: a permanent denial without a scope gets the longest scope that the person may
+/// choose.
 fn effective_answer(
     choice: ConsentDecision,
     scope: ConsentScope,
@@ -234,7 +237,7 @@ fn effective_answer(
     question: &Question,
 ) -> (ConsentDecision, ConsentScope) {
     match (choice, scope) {
-        // Only calls as they are now are asked about, so there is nothing to keep.
+        // Such a question concerns one state of the tool, so no grant is stored.
         (ConsentDecision::DeniedAlways, _) if question.kind == QuestionKind::ChangedTool => {
             (ConsentDecision::Denied, scope)
         }

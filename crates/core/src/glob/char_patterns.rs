@@ -1,18 +1,18 @@
-//! Patterns that look at single characters. `globset` takes each byte for one, so that a tool whose name is not ASCII
-//! would slip past `?` and `[…]`; over such texts these patterns are decided here.
+//! Patterns for single characters. `globset` treats each byte as a character, so a tool with a non-ASCII name
+//! would escape `?` and `[…]`; this module matches such names.
 
 use regex::{RegexSet, RegexSetBuilder};
 
-/// The patterns of a list in which `?` or `[` stands for one character.
+/// The patterns of a list in which `?` or `[` matches one character.
 #[derive(Debug, Clone)]
 pub(super) struct CharPatterns {
-    /// Their places in the list, in order.
+    /// Indices in the list, in order.
     indices: Vec<usize>,
     set: RegexSet,
 }
 
 impl CharPatterns {
-    /// Compiles those patterns, which `globset` has taken before; none where there is none.
+    /// Compiles these patterns, which `globset` has already accepted. None if there are none.
     pub(super) fn compile(patterns: &[String]) -> Result<Option<Self>, regex::Error> {
         let single = |(_, pattern): &(usize, &String)| pattern.contains(['?', '[']);
         let (places, expressions): (Vec<_>, Vec<_>) =
@@ -24,7 +24,7 @@ impl CharPatterns {
         Ok(Some(Self { indices: places, set }))
     }
 
-    /// Puts what these patterns say of a text in the place of what was found of them.
+    /// Replaces the results of these patterns in `found`.
     pub(super) fn correct_matches(&self, found: &mut Vec<usize>, text: &str) {
         found.retain(|at| self.indices.binary_search(at).is_err());
         found.extend(self.set.matches(text).iter().filter_map(|at| self.indices.get(at)));
@@ -32,7 +32,7 @@ impl CharPatterns {
     }
 }
 
-/// A pattern as a regular expression.
+/// Converts a pattern to a regular expression.
 fn to_regex(pattern: &str) -> String {
     let mut made = String::from("^(?:");
     let mut rest = pattern.chars();
@@ -59,7 +59,7 @@ fn to_regex(pattern: &str) -> String {
     made
 }
 
-/// One of several characters, after its bracket.
+/// Converts a character class, after its opening bracket.
 fn push_class(made: &mut String, rest: &mut std::str::Chars<'_>) {
     let mut members = Vec::new();
     let mut negated = false;
@@ -73,7 +73,7 @@ fn push_class(made: &mut String, rest: &mut std::str::Chars<'_>) {
     made.push_str(if negated { "[^" } else { "[" });
     let last = members.len().saturating_sub(1);
     for (at, c) in members.iter().enumerate() {
-        // Between two characters it makes a range of them, elsewhere it is itself.
+        // A dash forms a range only between two characters; otherwise it is literal.
         if *c == '-' && at != 0 && at != last {
             made.push('-');
         } else {
@@ -83,9 +83,9 @@ fn push_class(made: &mut String, rest: &mut std::str::Chars<'_>) {
     made.push(']');
 }
 
-/// A character that stands for itself.
+/// Appends a literal character.
 fn push_literal(made: &mut String, c: char) {
-    // Letters, and what is not ASCII, would get another meaning by a backslash.
+    // A backslash before letters or non-ASCII characters would give them another meaning.
     if c.is_ascii_punctuation() {
         made.push('\\');
     }

@@ -6,7 +6,7 @@ fn fits(pattern: &str, text: &str, expected: bool) {
 }
 
 #[test]
-fn stands_for_ids() {
+fn patterns_match_ids() {
     fits("pixel-8/*", "pixel-8/camera", true);
     fits("pixel-8/*", "pixel-8-2/camera", false);
     fits("*/read_*", "builtin/read_file", true);
@@ -20,7 +20,7 @@ fn stands_for_ids() {
 }
 
 #[test]
-fn a_character_is_one_whatever_its_bytes() {
+fn a_question_mark_matches_one_character_of_any_length() {
     fits("dev/caf?", "dev/café", true);
     fits("dev/caf??", "dev/café", false);
     fits("*/?", "dev/😀", true);
@@ -42,17 +42,17 @@ fn a_character_is_one_whatever_its_bytes() {
 }
 
 #[test]
-fn capitals_count() {
+fn patterns_are_case_sensitive() {
     fits("A/*", "a/b", false);
 }
 
 #[test]
-fn none_fits_nothing() {
+fn an_empty_list_matches_nothing() {
     assert!(!GlobPatterns::new([""; 0]).unwrap().matches("a/b"));
 }
 
 #[test]
-fn says_which_pattern_is_wrong() {
+fn an_error_names_the_invalid_pattern() {
     let bad = GlobPatterns::new(["a/*", "b/[z"]).unwrap_err();
     assert_eq!(bad.pattern, "b/[z");
     assert_eq!(GlobPatterns::new([""]).unwrap_err().problem, "it is empty");

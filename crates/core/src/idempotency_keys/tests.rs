@@ -33,7 +33,7 @@ fn is_joined(taken: &SlotAcquisition) -> bool {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_key_holds_while_its_call_runs_and_a_time_after_its_end() {
+async fn a_key_is_in_use_while_its_call_runs_and_for_a_time_after() {
     let (once, settings) = (IdempotencyKeys::default(), settings(10));
     let first = turn(once.acquire(&settings, &key("k"), HASH));
     tokio::time::sleep(settings.key_lifetime * 2).await;
@@ -46,7 +46,7 @@ async fn a_key_holds_while_its_call_runs_and_a_time_after_its_end() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_turn_that_is_dropped_frees_its_key() {
+async fn a_dropped_holder_frees_its_key() {
     let (once, settings) = (IdempotencyKeys::default(), settings(10));
     drop(turn(once.acquire(&settings, &key("k"), HASH)));
     let next = turn(once.acquire(&settings, &key("k"), HASH));
@@ -56,7 +56,7 @@ async fn a_turn_that_is_dropped_frees_its_key() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn calls_that_run_are_never_forgotten_for_room() {
+async fn running_calls_are_never_removed() {
     let (once, settings) = (IdempotencyKeys::default(), settings(4));
     let running: Vec<_> = (0..4).map(|n| turn(once.acquire(&settings, &key(&n.to_string()), HASH))).collect();
     assert!(matches!(once.acquire(&settings, &key("one more"), HASH), SlotAcquisition::Full));
@@ -67,7 +67,7 @@ async fn calls_that_run_are_never_forgotten_for_room() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_oldest_outcomes_make_room() {
+async fn the_oldest_outcomes_are_removed_first() {
     let (once, settings) = (IdempotencyKeys::default(), settings(8));
     for n in 0..7 {
         turn(once.acquire(&settings, &key(&n.to_string()), HASH)).complete(&finished(100));
@@ -83,7 +83,7 @@ async fn the_oldest_outcomes_make_room() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn outcomes_take_a_bounded_number_of_bytes() {
+async fn the_size_of_all_outcomes_is_limited() {
     let (once, settings) = (IdempotencyKeys::default(), settings(1000));
     let large = finished(10 << 20);
     for n in 0..20 {
@@ -94,7 +94,7 @@ async fn outcomes_take_a_bounded_number_of_bytes() {
         assert_eq!(slots.bytes, slots.by_key.len() * ((10 << 20) + SLOT_BYTES));
         assert!(slots.by_key.contains_key(&key(&n.to_string())), "the newest stays");
     }
-    // One that is too large alone is kept by the records only.
+    // An outcome that is too large alone is only kept in the records.
     turn(once.acquire(&settings, &key("huge"), HASH)).complete(&finished(MAX_OUTCOME_BYTES + 1));
     assert_eq!(once.slots.lock().bytes, 0);
 }

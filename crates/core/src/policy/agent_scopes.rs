@@ -1,5 +1,5 @@
-//! What agents may use. An agent's scope comes before the rules: what is outside of it does not exist for calls in
-//! its name, whoever makes them, but for the tools of the caller's own connection.
+//! Scopes of agents. They apply before the rules: a tool outside the scope does not exist for calls of the
+//! agent, for any caller. The tools of the caller's own connection are always included.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,14 +10,14 @@ use super::definition::ApprovalMode;
 use crate::caller::Caller;
 use crate::glob::{GlobError, GlobPatterns};
 
-/// Patterns that stand for every tool.
+/// Patterns that match every tool.
 const MATCH_ALL_PATTERNS: [&str; 2] = ["*", "*/*"];
 
-/// What one agent may use, and which of its calls wait for a person.
+/// Tools that one agent may use, and its approval mode.
 #[derive(Debug, Clone)]
 pub struct AgentScope {
     patterns: Vec<String>,
-    /// Whether every tool is within.
+    /// True if every tool is included.
     includes_all: bool,
     included: GlobPatterns,
     excluded: GlobPatterns,
@@ -25,7 +25,7 @@ pub struct AgentScope {
 }
 
 impl AgentScope {
-    /// Every tool, none of whose calls waits by the agent's word.
+    /// Creates a scope of all tools that requires no approval.
     #[must_use]
     pub fn all_tools() -> Self {
         Self {
@@ -37,10 +37,10 @@ impl AgentScope {
         }
     }
 
-    /// The tools whose `source/tool` fits one of the patterns, but for those that fit one that begins with `!`,
-    /// wherever it stands. `approval` counts where it is stricter than the settings.
+    /// Creates a scope of the tools whose `source/tool` matches one of the patterns. Patterns that begin with
+    /// `!` exclude tools, in any position. `approval` applies if it is stricter than the settings.
     ///
-    /// # Errors
+    /// [`GlobError`] for the first invalid pattern.
     /// [`BadGlob`] names the first pattern that can't be used.
     pub fn new<S: AsRef<str>>(
         patterns: impl IntoIterator<Item = S>,
@@ -50,14 +50,14 @@ impl AgentScope {
         let (without, within): (Vec<&str>, Vec<&str>) =
             patterns.iter().map(String::as_str).partition(|pattern| pattern.starts_with('!'));
         let is_everything = without.is_empty() && within.iter().any(|it| MATCH_ALL_PATTERNS.contains(it));
-        // As it was written, so that whoever wrote it finds it.
+        // Reports the pattern as it was written, with its `!`.
         let without = GlobPatterns::new(without.iter().filter_map(|it| it.strip_prefix('!')))
             .map_err(|bad| GlobError { pattern: format!("!{}", bad.pattern), ..bad })?;
         let within = GlobPatterns::new(within)?;
         Ok(Self { patterns, includes_all: is_everything, included: within, excluded: without, approval })
     }
 
-    /// Whether a tool is within.
+    /// True if the scope includes a tool.
     #[must_use]
     pub fn includes(&self, tool: &ToolId) -> bool {
         if self.includes_all {
@@ -67,14 +67,14 @@ impl AgentScope {
         self.included.matches(&id) && !self.excluded.matches(&id)
     }
 
-    /// The patterns as they were written.
+    /// The patterns as written.
     #[must_use]
     pub fn patterns(&self) -> &[String] {
         &self.patterns
     }
 }
 
-/// The scopes of all agents, by name. An agent that is not among them may use nothing.
+/// The scopes of all agents, by name. An agent without a scope may use no tool.
 #[derive(Debug, Default)]
 pub struct AgentScopes(HashMap<Arc<str>, AgentScope>);
 
@@ -85,34 +85,34 @@ impl FromIterator<(Arc<str>, AgentScope)> for AgentScopes {
 }
 
 impl AgentScopes {
-    /// The scope of an agent; none where there is no such agent.
+    /// The scope of an agent; None if the agent does not exist.
     #[must_use]
     pub fn get(&self, agent: &str) -> Option<&AgentScope> {
         self.0.get(agent)
     }
 
-    /// Whether it matters to any of them what a tool does.
+    /// True if a scope depends on the traits of a tool.
     pub(super) fn use_traits(&self) -> bool {
         self.0.values().any(|scope| scope.approval == ApprovalMode::Writes)
     }
 }
 
-/// What a caller's agent says of one of its calls.
+/// Result of checking a call against the scope of its agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AgentScopeCheck {
-    /// The tool is outside of its scope, or there is no such agent.
+    /// The tool is outside the scope, or the agent does not exist.
     OutOfScope,
-    /// It may be used, and this is which calls wait.
+    /// The tool may be used with this approval mode.
     InScope(ApprovalMode),
 }
 
 impl AgentScopeCheck {
-    /// Where agents are not told of, or the caller has none.
+    /// Result without scopes, or for a caller without an agent.
     pub(super) const UNRESTRICTED: Self = Self::InScope(ApprovalMode::Never);
 
     pub(super) fn check(scopes: Option<&AgentScopes>, caller: &Caller, tool: &ToolId) -> Self {
         let (Some(scopes), Some(agent)) = (scopes, caller.agent()) else { return Self::UNRESTRICTED };
-        // Also a token that is bound to an agent that is gone may use nothing, its own tools neither.
+        // A token bound to a removed agent may use no tool, not even its own.
         let Some(scope) = scopes.get(agent) else { return Self::OutOfScope };
         let is_own = || caller.registration.as_ref().is_some_and(|own| own.source == tool.source);
         match is_own() || scope.includes(tool) {

@@ -1,4 +1,4 @@
-//! From what the owner wrote to rules that can be asked. All that is wrong is said at once.
+//! Compiles the owner's settings to rules. All problems are reported at once.
 
 use std::sync::Arc;
 
@@ -12,16 +12,16 @@ use super::tool_index::ToolIndex;
 use super::{ApprovalRule, PermissionRule, Policy, PolicyRule, RuleSet};
 use crate::glob::GlobPatterns;
 
-/// Most rules of each list.
+/// Maximum number of rules per list.
 const MAX_RULES: usize = 10_000;
 
-/// A rule that can't be used.
+/// An invalid rule.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{key}: {problem}")]
 pub struct PolicyProblem {
-    /// Where it stands, as `policy.rules[2].when.tools`.
+    /// Name of the setting, such as `policy.rules[2].when.tools`.
     pub key: String,
-    /// What is wrong with it.
+    /// Description of the problem.
     pub problem: String,
 }
 
@@ -37,24 +37,24 @@ impl PolicyProblems {
         self.add(format!("{place}.when.{field}"), problem);
     }
 
-    /// The rules of a list with their places, as many as are read.
+    /// The rules of a list with their positions, up to the maximum number.
     fn with_places<'d, D>(
         &mut self,
         list: &'static str,
         rules: &'d [D],
     ) -> impl Iterator<Item = (String, &'d D)> + use<'d, D> {
         if rules.len() > MAX_RULES {
-            self.add(list, format!("there are {} rules; at most {MAX_RULES} are read", rules.len()));
+            self.add(list, format!("there are {} rules; at most {MAX_RULES} are allowed", rules.len()));
         }
         rules.iter().take(MAX_RULES).enumerate().map(move |(at, rule)| (format!("{list}[{at}]"), rule))
     }
 }
 
 impl Policy {
-    /// Compiles what the owner wrote.
+    /// Compiles the owner's settings.
     ///
     /// # Errors
-    /// Everything that is wrong, each with its place.
+    /// All problems with their positions.
     pub fn compile(
         policy: &PolicySettings,
         approval: &ApprovalSettings,
@@ -74,7 +74,7 @@ impl Policy {
         let rules_by_tool = ToolIndex::build(rules.iter().map(|rule| &rule.selector));
         let approval_by_tool = ToolIndex::build(approvals.iter().map(|rule| &rule.selector));
         let (Some(rules_by_tool), Some(approval_by_tool)) = (rules_by_tool, approval_by_tool) else {
-            problems.add("policy.rules", "the patterns of all rules together are too much");
+            problems.add("policy.rules", "the patterns of all rules together are too large");
             return Err(problems.0);
         };
         let ruleset = RuleSet {

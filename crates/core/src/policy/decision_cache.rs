@@ -1,4 +1,4 @@
-//! What was decided before, per caller and tool. It lives as long as the rules that it was decided by.
+//! Cache of decisions per caller and tool. It is dropped when the rules change.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,12 +10,12 @@ use super::PolicyDecision;
 use super::selector::ToolTraits;
 use crate::caller::Caller;
 
-/// Callers whose decisions are remembered.
+/// Maximum number of cached callers.
 const MAX_CALLERS: usize = 256;
-/// Decisions that are remembered of one caller.
+/// Maximum number of cached decisions per caller.
 const MAX_TOOLS_PER_CALLER: usize = 16_384;
 
-/// What rules look at in a caller.
+/// The properties of a caller that rules depend on.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct CallerKey {
     principal: PrincipalId,
@@ -23,14 +23,14 @@ struct CallerKey {
     agent: Option<Arc<str>>,
 }
 
-/// What is remembered of one caller.
+/// Cached decisions of one caller.
 #[derive(Debug)]
 struct CallerDecisions {
     matching_rules: MatchingRules,
     decisions: RwLock<HashMap<ToolId, (ToolTraits, PolicyDecision)>>,
 }
 
-/// Which rules are for a caller, whatever the tool.
+/// Rules that match a caller, for any tool.
 #[derive(Debug)]
 pub(super) struct MatchingRules {
     pub(super) rules: Vec<bool>,
@@ -41,7 +41,7 @@ pub(super) struct MatchingRules {
 pub(super) struct DecisionCache(RwLock<HashMap<CallerKey, Arc<CallerDecisions>>>);
 
 impl DecisionCache {
-    /// What was decided, or is now.
+    /// Returns the cached decision, or decides and caches.
     pub(super) fn get_or_decide(
         &self,
         caller: &Caller,
@@ -65,7 +65,7 @@ impl DecisionCache {
         decision
     }
 
-    /// Of how many callers decisions are remembered, and how many of the one with most.
+    /// Number of cached callers, and the largest number of decisions of one caller.
     #[cfg(test)]
     pub(super) fn sizes(&self) -> (usize, usize) {
         let callers = self.0.read();

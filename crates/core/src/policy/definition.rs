@@ -1,61 +1,61 @@
-//! The rules as the owner writes them, in settings and over REST.
+//! Policy settings as the owner writes them, in settings and over REST.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What becomes of a call.
+/// Effect of a rule on a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Effect {
-    /// It runs.
+    /// The call runs.
     #[default]
     Allow,
-    /// It does not, and the tool is not listed.
+    /// The call is refused, and the tool is not listed.
     Deny,
-    /// A person is asked first.
+    /// A person must approve the call first.
     Ask,
 }
 
-/// Which calls wait for a person's approval.
+/// Calls that need a person's approval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ApprovalMode {
-    /// None: tools run by themselves.
+    /// No call.
     #[default]
     Never,
-    /// Those of tools that are not known to only read.
+    /// Calls of tools that are not known to be read-only.
     Writes,
-    /// All.
+    /// All calls.
     Always,
 }
 
-/// What the owner says of a permission.
+/// State of a permission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PermissionState {
-    /// Tools may use it.
+    /// Tools may use the permission.
     #[default]
     Granted,
-    /// They may not.
+    /// Tools may not use the permission.
     Denied,
-    /// They may not, and there is no use in asking again.
+    /// Tools may not use the permission, and must not ask again.
     DeniedAlways,
     /// A person is asked.
     Ask,
 }
 
-/// What becomes of a tool whose description or schema is not what it was.
+/// Handling of a tool whose description or schema has changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ChangedToolAction {
-    /// It is marked as changed, and runs.
+    /// The tool is marked as changed, and can be called.
     #[default]
     Flag,
-    /// It is marked, and waits for the owner.
+    /// The tool is marked, and its calls wait for the owner.
     Ask,
 }
 
-/// Which calls a rule is for. What is left out, or empty, is for all.
+/// Calls to which a rule applies. A missing or empty field matches all calls.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct RuleCondition {
@@ -68,86 +68,88 @@ pub struct RuleCondition {
     /// Agents, as patterns.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub agents: Vec<String>,
-    /// Tools, as patterns over `source/tool`: `pixel-8/*`, `*/read_*`.
+    /// Tools, as patterns for `source/tool`: `pixel-8/*`, `*/read_*`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<String>,
-    /// Whether the tool only reads. That a tool says so counts only where its source is trusted.
+    /// True for read-only tools. The annotation counts only if the source is trusted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_only: Option<bool>,
-    /// Whether the tool may destroy something. A tool that does not say, or is not trusted, may.
+    /// True for tools that may destroy something. Tools without the annotation, or of an untrusted source,
+    /// count as destructive.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub destructive: Option<bool>,
-    /// Whether the tool reaches beyond its source. A tool that does not say, or is not trusted, does.
+    /// True for tools that reach beyond their source. Tools without the annotation, or of an untrusted
+    /// source, count as such.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub open_world: Option<bool>,
 }
 
-/// Who may use which tool, and how much.
+/// A policy rule: access to tools, and rate limits.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RuleDefinition {
-    /// A name, for whoever wants to know which rule it was.
+    /// Name of the rule, shown in explanations and records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Which calls it is for.
+    /// Calls to which the rule applies.
     #[serde(default)]
     pub when: RuleCondition,
     /// `allow`, `deny` or `ask`.
     pub effect: Effect,
-    /// With `ask`: whether a caller may answer for its own call. Otherwise only an owner may.
+    /// With `ask`: true if a caller may approve its own call. Otherwise only an owner may.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub caller_may_answer: bool,
-    /// Calls that one principal may make in a minute, all tools of the rule together.
+    /// Maximum number of calls per minute of one principal, for all tools of the rule together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calls_per_minute: Option<u32>,
-    /// Calls that one principal may make in a minute of each tool of the rule.
+    /// Maximum number of calls per minute of one principal, for each tool of the rule.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calls_per_minute_per_tool: Option<u32>,
-    /// Calls that one principal may have in flight, all tools of the rule together.
+    /// Maximum number of running calls of one principal, for all tools of the rule together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_flight: Option<u32>,
 }
 
-/// Which tools wait for approval.
+/// An approval rule.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ApprovalRuleDefinition {
-    /// Which calls it is for.
+    /// Calls to which the rule applies.
     #[serde(default)]
     pub when: RuleCondition,
     /// `never`, `writes` or `always`.
     pub mode: ApprovalMode,
-    /// Whether a caller may answer for its own call. Otherwise only an owner may.
+    /// True if a caller may approve its own call. Otherwise only an owner may.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub caller_may_answer: bool,
 }
 
-/// What a permission's state is for some calls.
+/// A permission rule.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PermissionRuleDefinition {
-    /// The permission, as a pattern: `files.*`.
+    /// Permission, as a pattern: `files.*`.
     pub permission: String,
-    /// Which calls it is for.
+    /// Calls to which the rule applies.
     #[serde(default)]
     pub when: RuleCondition,
     /// `granted`, `denied`, `denied_always` or `ask`.
     pub state: PermissionState,
 }
 
-/// Who may use which tool. Of the rules the first that fits a call decides.
+/// Access to tools. The first matching rule wins.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct PolicySettings {
-    /// What becomes of a call that no rule fits: `allow`, `deny` or `ask`.
+    /// Effect if no rule matches: `allow`, `deny` or `ask`.
     pub default: Effect,
-    /// Sources whose word on what their tools do is believed, as patterns. Those that come with Toolway and
-    /// the owner's own are where nothing is said.
+    /// Sources whose annotations are trusted, as patterns. Default: the built-in tools and the owner's own
+    /// tools.
     pub trusted_sources: Vec<String>,
-    /// What becomes of a tool whose description or schema is not what it was: `flag` marks it, `ask` also lets
-    /// it wait for the owner.
+    /// Handling of a tool whose description or schema has changed: `flag` marks it; `ask` also makes its
+    /// calls wait for the owner.
     pub changed_tools: ChangedToolAction,
-    /// The rules, in order.
+    /// Rules, in order.
     pub rules: Vec<RuleDefinition>,
 }
 
@@ -162,23 +164,22 @@ impl Default for PolicySettings {
     }
 }
 
-/// Which calls wait for a person's approval. Of the rules the first that fits a call decides.
+/// Approval of calls. The first matching rule wins.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ApprovalSettings {
-    /// What holds for a call that no rule fits: `never`, `writes` (all but what is trusted to only read) or
-    /// `always`.
+    /// Approval if no rule matches: `never`, `writes` (all tools except trusted read-only ones) or `always`.
     pub default: ApprovalMode,
-    /// The rules, in order.
+    /// Rules, in order.
     pub rules: Vec<ApprovalRuleDefinition>,
 }
 
-/// The state of permissions. Of the rules the first that fits decides.
+/// Permissions. The first matching rule wins.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct PermissionSettings {
-    /// What holds for a permission that no rule fits: `granted`, `denied`, `denied_always` or `ask`.
+    /// State if no rule matches: `granted`, `denied`, `denied_always` or `ask`.
     pub default: PermissionState,
-    /// The rules, in order.
+    /// Rules, in order.
     pub rules: Vec<PermissionRuleDefinition>,
 }

@@ -1,4 +1,4 @@
-//! Which rule decides, and why: for whoever writes rules.
+//! Explains which rule decides on a call, for owners who write rules.
 
 use toolway_types::ToolId;
 
@@ -7,38 +7,38 @@ use super::{ApprovalRequirement, Policy, PolicyDecision};
 use crate::caller::Caller;
 use crate::spec::ToolSpec;
 
-/// What the rules say of one tool for one caller.
+/// Explanation of the decision on one tool for one caller.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PolicyExplanation {
-    /// What becomes of a call.
+    /// Effect on a call.
     pub effect: Effect,
-    /// The name of the rule that decides; none where it is the default, the caller's role or its agent.
+    /// Name of the rule that decides; None if the default, the caller's role or its agent decides.
     pub rule: Option<String>,
-    /// Why, in words.
+    /// Reason for the decision, in plain text.
     pub reason: String,
-    /// What the rule says, limits among it.
+    /// Definition of the rule, including its limits.
     pub definition: Option<RuleDefinition>,
-    /// Whether a person is asked before the call runs.
+    /// True if a person must approve the call.
     pub asks: bool,
-    /// Whether the caller may answer that.
+    /// True if the caller may approve its own call.
     pub caller_may_answer: bool,
-    /// Whether the tool counts as one that only reads.
+    /// True if the tool counts as read-only.
     pub read_only: bool,
-    /// The permissions that are checked here.
+    /// Permissions that the gateway checks.
     pub permissions: Vec<PermissionExplanation>,
 }
 
 /// The state of one permission.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PermissionExplanation {
-    /// Its name.
+    /// Name of the permission.
     pub permission: String,
-    /// Its state by the rules; answers that were given before come on top.
+    /// State according to the rules, without earlier answers of persons.
     pub state: PermissionState,
 }
 
 impl Policy {
-    /// Says which rule decides over a call, and why.
+    /// Explains which rule decides on a call, and why.
     #[must_use]
     pub fn explain(&self, caller: &Caller, tool: &ToolId, spec: &ToolSpec) -> PolicyExplanation {
         let decision = self.decide(caller, tool, Some(spec));
@@ -51,14 +51,14 @@ impl Policy {
             Some(rule) => {
                 let place = decision.rule.map_or(0, |at| usize::from(at) + 1);
                 format!(
-                    "{:?} is the first rule that fits ({place} of {})",
+                    "{:?} is the first matching rule ({place} of {})",
                     rule.name,
                     self.ruleset.rules.len()
                 )
             }
             None => {
                 let rules = self.ruleset.rules.len();
-                format!("no rule of {rules} fits, so the default holds (policy.default)")
+                format!("none of {rules} rules matches, so policy.default applies")
             }
         };
         let approval = self.approval_requirement(decision);
@@ -82,11 +82,11 @@ impl Policy {
         }
     }
 
-    /// Why a caller's agent keeps a tool from it.
+    /// Reason why the caller's agent may not use a tool.
     fn out_of_scope_reason(&self, caller: &Caller) -> String {
         let Some(agent) = caller.agent() else { return String::new() };
         match self.agents.as_ref().and_then(|agents| agents.get(agent)) {
-            None => format!("there is no agent {agent:?}, so nothing may be used in its name"),
+            None => format!("the agent {agent:?} does not exist, so it may use no tools"),
             Some(scope) => match scope.patterns() {
                 [] => format!("the agent {agent:?} may use no tools"),
                 patterns => format!("the agent {agent:?} may only use {}", patterns.join(", ")),
@@ -94,7 +94,7 @@ impl Policy {
         }
     }
 
-    /// Whether it is the caller's agent alone that has a person asked.
+    /// True if only the caller's agent requires approval.
     fn is_approval_by_agent(
         &self,
         decision: PolicyDecision,
@@ -105,7 +105,7 @@ impl Policy {
         if self.agents.is_none() || decision.effect == Effect::Deny {
             return false;
         }
-        // Without a cache of its own, so that nothing is remembered that does not hold.
+        // A copy without a cache, because this decision must not be cached.
         let without_agents = self.with_agents(None);
         let by_rules = without_agents.decide(caller, tool, Some(spec));
         self.approval_requirement(decision) != ApprovalRequirement::NotRequired

@@ -1,5 +1,4 @@
-//! How much a principal may do. Counted per principal, so that neither a new connection nor new settings start
-//! the count again.
+//! Rate limits, counted per principal, so that neither a new connection nor new settings reset the count.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,30 +10,30 @@ use toolway_types::{Code, PrincipalId, ToolError, ToolId};
 
 use super::{Policy, PolicyDecision};
 
-/// Rates that are remembered at a time. Full buckets need no memory, and go first.
+/// Maximum number of buckets. Full buckets need no memory and are removed first.
 const MAX_BUCKETS: usize = 65_536;
 
-/// Whose calls are counted, of what.
+/// Key of a bucket: the principal, and the calls that it counts.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct RateLimitKey {
     rule: Arc<str>,
     principal: PrincipalId,
-    /// None where all tools of the rule count together.
+    /// None if all tools of the rule share the bucket.
     tool: Option<ToolId>,
 }
 
-/// The time over which a used-up limit fills again.
+/// Time in which a used-up limit fills again.
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// A bucket of calls that may be made; each call takes a share that comes back over a minute.
+/// A token bucket. Each call takes a share that returns over a minute.
 #[derive(Debug, Clone, Copy)]
 struct RateBucket {
-    /// When it is full again.
+    /// Time at which the bucket is full again.
     full_at: Instant,
 }
 
 impl RateBucket {
-    /// The bucket after one more call of `per_minute`, or how long until there may be one.
+    /// Takes one call of `per_minute`, or returns the time until one is available.
     fn take_one(self, per_minute: u32, now: Instant) -> Result<Self, Duration> {
         let full_at = self.full_at.max(now) + MINUTE / per_minute.max(1);
         match (full_at - now).checked_sub(MINUTE) {
@@ -44,14 +43,14 @@ impl RateBucket {
     }
 }
 
-/// Counts what principals do.
+/// Counts the calls of principals.
 #[derive(Debug, Default)]
 pub(crate) struct RateLimiter {
     buckets: Mutex<HashMap<RateLimitKey, RateBucket>>,
     running: Mutex<HashMap<RateLimitKey, u32>>,
 }
 
-/// Counts a call as in flight for as long as it lives.
+/// Counts a call as running until it is dropped.
 #[derive(Debug)]
 pub(crate) struct PolicyInFlightGuard<'l> {
     limiter: &'l RateLimiter,
@@ -71,7 +70,7 @@ impl Drop for PolicyInFlightGuard<'_> {
 }
 
 impl RateLimiter {
-    /// Counts a call, or refuses it where its principal has had its share.
+    /// Counts a call, or refuses it if a limit of its principal is used up.
     pub(crate) fn admit(
         &self,
         policy: &Policy,
@@ -111,7 +110,7 @@ impl RateLimiter {
         let mut running = self.running.lock();
         let count = running.entry(counted.clone()).or_default();
         if *count >= limit {
-            let message = format!("{limit} calls are in flight already, which is what the policy allows");
+            let message = format!("{limit} calls are already in flight; the policy allows no more");
             return Err(ToolError::new(Code::Overloaded, message)
                 .with_hint(format!("Wait for some of them to end; the rule is {rule:?}")));
         }
@@ -119,7 +118,7 @@ impl RateLimiter {
         Ok(PolicyInFlightGuard { limiter: self, key: counted })
     }
 
-    /// Takes a call of each of these, or of none where one is used up.
+    /// Takes one call from each of these buckets, or from none if one is used up.
     fn take_from_buckets<'w>(
         &self,
         limits: impl Iterator<Item = (RateLimitKey, u32, &'w str)>,
@@ -131,8 +130,9 @@ impl RateLimiter {
         for (counted, per_minute, which) in limits {
             let bucket = buckets.get(&counted).copied().unwrap_or(RateBucket { full_at: now });
             let bucket = bucket.take_one(per_minute, now).map_err(|wait| {
-                let message =
-                    format!("The policy allows {per_minute} calls {which}a minute, and they are used up");
+                let message = format!(
+                    "The policy allows {per_minute} calls {which}per minute, and this limit is reached"
+                );
                 let seconds = wait.as_secs_f64().ceil();
                 ToolError::new(Code::RateLimited, message)
                     .with_hint(format!("Try again in {seconds} s; the rule is {rule:?}"))
@@ -147,14 +147,13 @@ impl RateLimiter {
     }
 }
 
-/// Forgets buckets that are full again, which say nothing, and where that is not enough half of the others: those
-/// that are full soonest.
+/// Removes full buckets, and if that is not enough, the half of the others that is full soonest.
 fn make_room(buckets: &mut HashMap<RateLimitKey, RateBucket>, now: Instant) {
     buckets.retain(|_, bucket| bucket.full_at > now);
     if buckets.len() < MAX_BUCKETS / 2 {
         return;
     }
-    tracing::warn!("too many rates are counted at a time; those that are used least start anew");
+    tracing::warn!("too many rate limits are counted at a time; the least used ones are reset");
     let mut times: Vec<_> = buckets.values().map(|bucket| bucket.full_at).collect();
     let half = times.len() / 2;
     let (_, middle, _) = times.select_nth_unstable(half);

@@ -1,4 +1,4 @@
-//! Which calls a rule is for, compiled.
+//! Compiled conditions of rules.
 
 use toolway_types::Role;
 
@@ -7,7 +7,7 @@ use crate::caller::Caller;
 use crate::glob::{GlobError, GlobPatterns};
 use crate::spec::ToolSpec;
 
-/// What a tool does, as far as its source is believed. Nothing is known of a tool that is away.
+/// Traits of a tool, as far as its source is trusted. Unknown for a tool whose source is offline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ToolTraits {
     is_known: bool,
@@ -17,7 +17,8 @@ pub(crate) struct ToolTraits {
 }
 
 impl ToolTraits {
-    /// MCP's defaults: a tool that says nothing writes, may destroy, and reaches out.
+    /// Traits with MCP's defaults: a tool without annotations writes, may destroy, and reaches beyond its
+    /// source.
     pub(crate) fn of(spec: Option<&ToolSpec>, trusted: bool) -> Self {
         let Some(spec) = spec else {
             return Self { is_known: false, read_only: false, destructive: true, open_world: true };
@@ -33,7 +34,7 @@ impl ToolTraits {
     }
 }
 
-/// Which calls a rule is for.
+/// A compiled condition.
 #[derive(Debug, Clone)]
 pub(crate) struct RuleSelector {
     principals: Option<GlobPatterns>,
@@ -45,7 +46,7 @@ pub(crate) struct RuleSelector {
     open_world: Option<bool>,
 }
 
-/// Why a `when` can't be used: the field, and what is wrong.
+/// A problem in a condition: the field and a description.
 pub(crate) type ConditionError = (&'static str, String);
 
 impl RuleSelector {
@@ -68,7 +69,7 @@ impl RuleSelector {
         })
     }
 
-    /// Whether the caller is one of those it is for.
+    /// True if the caller matches.
     pub(crate) fn matches_caller(&self, caller: &Caller) -> bool {
         let principal = &caller.principal;
         self.principals.as_ref().is_none_or(|globs| globs.matches(&principal.id.0))
@@ -79,23 +80,22 @@ impl RuleSelector {
                 .is_none_or(|globs| caller.agent().is_some_and(|agent| globs.matches(agent)))
     }
 
-    /// The patterns over tools; none where it is for all.
+    /// Patterns for tools; None if all tools match.
     pub(crate) fn tools(&self) -> Option<&GlobPatterns> {
         self.tools.as_ref()
     }
 
-    /// Whether it matters to it what a tool does.
+    /// True if the condition depends on the traits of a tool.
     pub(crate) fn uses_traits(&self) -> bool {
         self.read_only.is_some() || self.destructive.is_some() || self.open_world.is_some()
     }
 
-    /// Whether the tool is one of those it is for. Where nothing is known of the tool, `unknown` says whether
-    /// it may be.
+    /// True if the tool matches. `unknown` is the result for unknown traits.
     pub(crate) fn matches_tool(&self, id: &str, traits: ToolTraits, unknown: bool) -> bool {
         self.matches_traits(traits, unknown) && self.tools.as_ref().is_none_or(|globs| globs.matches(id))
     }
 
-    /// The same but for its patterns over tools.
+    /// True if the traits match, regardless of the patterns.
     pub(crate) fn matches_traits(&self, traits: ToolTraits, unknown: bool) -> bool {
         let says = |wanted: Option<bool>, is: bool| match wanted {
             None => true,

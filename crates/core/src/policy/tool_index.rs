@@ -1,15 +1,15 @@
-//! Which rules' patterns a tool fits, found in one pass over all of them.
+//! Finds the rules whose patterns match a tool, in one pass over all patterns.
 
 use super::selector::RuleSelector;
 use crate::glob::GlobPatterns;
 
-/// The patterns over tools of a list of rules.
+/// The tool patterns of a list of rules.
 #[derive(Debug)]
 pub(super) struct ToolIndex {
     patterns: GlobPatterns,
-    /// The rule that each pattern is of.
+    /// Index of the rule of each pattern.
     rules: Vec<usize>,
-    /// Of each rule whether it is for all tools.
+    /// For each rule, true if it applies to all tools.
     for_all: Vec<bool>,
 }
 
@@ -20,7 +20,8 @@ impl Default for ToolIndex {
 }
 
 impl ToolIndex {
-    /// Of rules whose patterns have been compiled one by one before. None where they are too much together.
+    /// Builds the index from rules whose patterns are already compiled. None if the patterns together are too
+    /// large.
     pub(super) fn build<'a>(selectors: impl Iterator<Item = &'a RuleSelector>) -> Option<Self> {
         let (mut patterns, mut rules, mut for_all) = (Vec::new(), Vec::new(), Vec::new());
         for (at, selector) in selectors.enumerate() {
@@ -33,7 +34,7 @@ impl ToolIndex {
         Some(Self { patterns: GlobPatterns::new(patterns).ok()?, rules, for_all })
     }
 
-    /// Of each rule whether the tool is one of its.
+    /// For each rule, true if the tool matches.
     pub(super) fn matching_rules(&self, id: &str) -> Vec<bool> {
         let mut fitting = self.for_all.clone();
         for pattern in self.patterns.matching_indices(id) {

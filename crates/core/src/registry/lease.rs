@@ -1,4 +1,4 @@
-//! The owner of a registration.
+//! The lease, which owns a registration.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use super::{Registry, SortedTools, SourceRetention};
 use crate::lease_id::LeaseId;
 use crate::tool::Tool;
 
-/// Owns what it registered. Dropping it removes exactly that, never a newer lease's tools.
+/// Owns the tools that it registered. Dropping it removes exactly these, never the tools of a newer lease.
 #[derive(Debug)]
 pub struct Lease {
     registry: Arc<Registry>,
@@ -25,25 +25,25 @@ impl Lease {
         Self { registry, slug, id, retention: keep, tools: Mutex::new(Arc::new([])) }
     }
 
-    /// Its id.
+    /// Id of the lease.
     #[must_use]
     pub fn id(&self) -> LeaseId {
         self.id
     }
 
-    /// The source it registers for.
+    /// Source of the registration.
     #[must_use]
     pub fn slug(&self) -> &Slug {
         &self.slug
     }
 
-    /// What it holds now, by name.
+    /// Current tools, sorted by name.
     #[must_use]
     pub fn tools(&self) -> SortedTools {
         self.tools.lock().clone()
     }
 
-    /// Swaps the whole list. Where two tools have one name, the later one stays.
+    /// Replaces all tools. If two have the same name, the later one wins.
     pub fn replace(&self, tools: Vec<Arc<dyn Tool>>) {
         self.edit(|list| {
             list.clear();
@@ -51,12 +51,12 @@ impl Lease {
         });
     }
 
-    /// Adds tools; one of a name already there takes its place.
+    /// Adds tools. A tool with an existing name replaces the earlier one.
     pub fn add(&self, tools: Vec<Arc<dyn Tool>>) {
         self.edit(|list| list.extend(by_name(tools)));
     }
 
-    /// Takes tools back; unknown names do nothing.
+    /// Removes tools. Unknown names are ignored.
     pub fn remove(&self, names: &[String]) {
         self.edit(|list| names.iter().for_each(|name| drop(list.remove(name.as_str()))));
     }
@@ -70,7 +70,7 @@ impl Lease {
             before = std::mem::replace(&mut *tools, list.into_values().collect());
             self.registry.set_lease(&self.slug, self.id, tools.clone());
         }
-        // Dropped where no lock is held: a tool may come back to the registry then.
+        // Dropped without a lock, because dropping a tool may call the registry.
         drop(before);
     }
 }

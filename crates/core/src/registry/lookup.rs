@@ -10,27 +10,27 @@ use crate::caller::{Caller, CallerRegistration};
 use crate::spec::ToolSpec;
 use crate::tool::Tool;
 
-/// The source of the tools that come with Toolway: their full names have no prefix.
+/// Source of the built-in tools, whose full names have no prefix.
 const BUILTIN: &str = "builtin";
-/// The source of tools that the owner defines.
+/// Source of the tools defined by the owner.
 const OWN: &str = "own";
-/// How many of the tools that share a name a refusal lists.
+/// Maximum number of tools listed for an ambiguous name.
 const MAX_LISTED: usize = 16;
 
-/// What a name led to.
+/// Result of looking up a name.
 #[derive(Debug)]
 pub enum ToolLookup {
-    /// A tool.
+    /// The name is one tool.
     Found(ToolId, Arc<dyn Tool>, Option<Arc<RwLock<()>>>),
-    /// Nothing of that name.
+    /// No tool has the name.
     Unknown,
-    /// Not clear without the source: the ids of those that it may be.
+    /// Several sources have the name; these are the possible tools.
     Ambiguous(Vec<ToolId>),
-    /// Its only source is away.
+    /// The only source with the name is offline.
     Offline(ToolId),
 }
 
-/// What a full name stands for.
+/// Result of looking up a full name.
 enum FullNameMatch<'a> {
     Live(&'a Slug, &'a SourceSnapshot, &'a Arc<dyn Tool>),
     Offline(ToolId),
@@ -44,9 +44,9 @@ impl ToolLookup {
 }
 
 impl RegistrySnapshot {
-    /// The tool that a caller means by a name: an exact full name first, its source here or away; then a bare
-    /// name on the caller's own connection; then a bare name that only one known source has. `may_use` says
-    /// which tools exist for this caller; of one that is away there is no spec.
+    /// Looks up the tool that a caller means. An exact full name has priority, whether its source is online
+    /// or offline; then a bare name on the caller's own connection; then a bare name that only one known
+    /// source has. `may_use` tells which tools exist for this caller; an offline tool has no spec.
     #[must_use]
     pub fn lookup(
         &self,
@@ -57,7 +57,7 @@ impl RegistrySnapshot {
         let own = caller.registration.as_ref();
         let found = match self.find_by_full_name(name) {
             Some(FullNameMatch::Live(slug, source, tool)) => {
-                // On a caller's own connection its own registration answers, elsewhere the newest.
+                // On the caller's own connection its own registration answers, otherwise the newest.
                 let own = own.filter(|own| own.source == *slug);
                 let own = own.and_then(|own| source.tool_of(own.lease, tool.spec().name().as_str()));
                 ToolLookup::found(slug, source, own.unwrap_or(tool))
@@ -91,7 +91,7 @@ impl RegistrySnapshot {
             .map(|known| FullNameMatch::Offline(ToolId::new(slug.clone(), known.clone())))
     }
 
-    /// A bare name of the caller's own connection, unless a tool that the owner made has it too.
+    /// Finds a bare name on the caller's own connection, unless an owner-defined tool also has it.
     fn find_in_registration(&self, name: &str, own: &CallerRegistration) -> Option<ToolLookup> {
         if self.sources.get(OWN).is_some_and(|source| source.tool(name).is_some()) {
             return None;
@@ -114,7 +114,8 @@ impl RegistrySnapshot {
         if ids.is_empty() {
             return ToolLookup::Unknown;
         }
-        // A tool may be called what the full name of another source's was, or will be: it is not taken for it.
+        // The name of a tool may have the form of another source's full name, and must not be mistaken for
+        // it.
         if ids.len() > 1 || has_full_name_form(name) {
             return ToolLookup::Ambiguous(ids);
         }
@@ -127,7 +128,7 @@ impl RegistrySnapshot {
     }
 }
 
-/// Whether a name has the form of a full one.
+/// True if a name has the form of a full name.
 fn has_full_name_form(name: &str) -> bool {
     name.split_once("__").is_some_and(|(slug, _)| slug.parse::<Slug>().is_ok())
 }

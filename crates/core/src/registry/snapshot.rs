@@ -1,4 +1,4 @@
-//! One state of the registry. Cloning shares all but what changes next.
+//! A snapshot of the registry. Clones share all unchanged parts.
 
 use std::sync::Arc;
 
@@ -9,11 +9,11 @@ use super::{SortedTools, SourceRetention, SourceSnapshot};
 use crate::lease_id::LeaseId;
 use crate::tool::Tool;
 
-/// One immutable state of the registry.
+/// An immutable snapshot of the registry.
 #[derive(Debug, Clone, Default)]
 pub struct RegistrySnapshot {
     pub(super) sources: OrdMap<Slug, Arc<SourceSnapshot>>,
-    /// Which sources have, or had when last here, a tool of this name.
+    /// Sources that have, or had when last online, a tool with this name.
     pub(super) by_bare_name: HashMap<ToolName, OrdSet<Slug>>,
 }
 
@@ -23,13 +23,13 @@ impl RegistrySnapshot {
         self.sources.iter().map(|(slug, source)| (slug, source.as_ref()))
     }
 
-    /// One source.
+    /// Finds a source.
     #[must_use]
     pub fn source(&self, slug: &Slug) -> Option<&SourceSnapshot> {
         self.sources.get(slug).map(Arc::as_ref)
     }
 
-    /// All live tools, sorted by source and name: the same set gives the same order.
+    /// All live tools, sorted by source and name, so that equal sets have the same order.
     pub fn tools(&self) -> impl Iterator<Item = (ToolId, &Arc<dyn Tool>)> {
         self.sources.iter().flat_map(|(slug, source)| {
             let id = |tool: &Arc<dyn Tool>| ToolId::new(slug.clone(), tool.spec().name().clone());
@@ -78,7 +78,7 @@ impl RegistrySnapshot {
         self.sources.insert(slug.clone(), Arc::new(after));
     }
 
-    /// Takes the names that are in `before` but not in `after` out of the index.
+    /// Removes names from the index that are in `before` but not in `after`.
     fn remove_names(&mut self, slug: &Slug, before: &[ToolName], after: &[ToolName]) {
         for name in before {
             if after.binary_search(name).is_ok() {

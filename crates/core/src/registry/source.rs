@@ -1,4 +1,4 @@
-//! One source as a snapshot has it: who registered for it, and what its tools are called.
+//! A source in a snapshot: its leases and its tools.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,18 +10,19 @@ use super::SortedTools;
 use crate::lease_id::LeaseId;
 use crate::tool::Tool;
 
-/// One source as a snapshot has it.
+/// A source in a snapshot.
 #[derive(Debug, Clone)]
 pub struct SourceSnapshot {
     leases: Vec<(LeaseId, SortedTools)>,
-    /// All leases' tools by name; of two with one name, the one registered last.
+    /// Tools of all leases by name. If two have the same name, the one registered last.
     tools: SortedTools,
-    /// The few whose exposed name is not made by putting a prefix before the name: that name, and which of
-    /// `tools` it is. By exposed name.
+    /// The few tools whose exposed name is not simply prefix and name, by exposed name, with their index in
+    /// `tools`.
     hashed_names: Box<[(ExposedName, usize)]>,
-    /// The tools it had when it was last here.
+    /// Names of the tools when the source was last online.
     known_names: Arc<[ToolName]>,
-    /// Held shared by ordinary calls and alone by sequential ones; none where no tool is sequential.
+    /// Barrier of the source: shared by ordinary calls, exclusive for sequential ones. None if no tool is
+    /// sequential.
     pub(crate) barrier: Option<Arc<RwLock<()>>>,
 }
 
@@ -38,57 +39,57 @@ impl Default for SourceSnapshot {
 }
 
 impl SourceSnapshot {
-    /// Its live tools by name.
+    /// Live tools by name.
     #[must_use]
     pub fn tools(&self) -> &SortedTools {
         &self.tools
     }
 
-    /// The names of its tools: the live ones, or those it had when it was last here.
+    /// Names of the tools: the live ones, or those of the last time online.
     #[must_use]
     pub fn known_names(&self) -> &[ToolName] {
         &self.known_names
     }
 
-    /// Whether somebody holds a lease of it.
+    /// True if the source has a lease.
     #[must_use]
     pub fn is_online(&self) -> bool {
         !self.leases.is_empty()
     }
 
-    /// Whether this lease is the only one of it.
+    /// True if this is the only lease of the source.
     pub(super) fn has_only(&self, id: LeaseId) -> bool {
         matches!(self.leases.as_slice(), [(lease, _)] if *lease == id)
     }
 
-    /// The live tool of this name.
+    /// Finds a live tool by name.
     pub(super) fn tool(&self, name: &str) -> Option<&Arc<dyn Tool>> {
         find(&self.tools, name)
     }
 
-    /// What one lease holds, by name; nothing where it is gone.
+    /// Tools of one lease, by name; empty if the lease is gone.
     #[must_use]
     pub fn tools_of(&self, lease: LeaseId) -> &[Arc<dyn Tool>] {
         self.leases.iter().find(|(id, _)| *id == lease).map_or(&[], |(_, tools)| tools)
     }
 
-    /// The tool of this name that one lease holds.
+    /// Finds a tool of one lease by name.
     pub(super) fn tool_of(&self, lease: LeaseId, name: &str) -> Option<&Arc<dyn Tool>> {
         find(self.tools_of(lease), name)
     }
 
-    /// The live tool whose exposed name is `exposed`; `bare` is what follows the prefix in it.
+    /// Finds a live tool by its exposed name. `bare` is the part after the prefix.
     pub(super) fn tool_by_full_name(&self, exposed: &str, bare: &str) -> Option<&Arc<dyn Tool>> {
         if let Ok(at) = self.hashed_names.binary_search_by(|(name, _)| name.as_str().cmp(exposed)) {
             return self.tools.get(self.hashed_names.get(at)?.1);
         }
         let at = position(&self.tools, bare)?;
-        // Where the name was changed, what looks like its exposed name is none.
+        // A tool whose exposed name was changed cannot be found by the unchanged one.
         let is_changed = self.hashed_names.iter().any(|(_, changed)| *changed == at);
         self.tools.get(at).filter(|_| !is_changed)
     }
 
-    /// The name of a tool that it had when it was last here, by its exposed name.
+    /// Finds the name of a tool from the last time online by its exposed name.
     pub(super) fn known_name(&self, slug: &Slug, exposed: &str, bare: &str) -> Option<&ToolName> {
         let named = |name: &&ToolName| ExposedName::of(slug, name.as_str()).as_str() == exposed;
         if may_be_hashed(exposed) {
@@ -98,7 +99,7 @@ impl SourceSnapshot {
         self.known_names.get(at).filter(named)
     }
 
-    /// While it is away, says which tools it had.
+    /// Declares the tools of an offline source.
     pub(super) fn declare(&mut self, mut known: Vec<ToolName>) {
         if !self.is_online() {
             known.sort();
@@ -107,15 +108,15 @@ impl SourceSnapshot {
         }
     }
 
-    /// Until the lease registers something, what the source had keeps its names taken.
+    /// Adds a lease. Until it registers tools, the known names stay reserved.
     pub(super) fn add_lease(&mut self, id: LeaseId) {
         self.leases.push((id, Arc::new([])));
     }
 
-    /// Does nothing where the lease was forgotten.
+    /// Sets the tools of a lease. Does nothing if the source was forgotten.
     pub(super) fn set_lease(&mut self, slug: &Slug, id: LeaseId, tools: SortedTools) {
         let Some(at) = self.leases.iter().position(|(lease, _)| *lease == id) else { return };
-        // The one that registered last answers for a name, so it moves to the end.
+        // The lease that registered last answers for a name, so it moves to the end.
         self.leases.remove(at);
         self.leases.push((id, tools));
         self.merge_leases(slug);
@@ -125,7 +126,7 @@ impl SourceSnapshot {
     pub(super) fn drop_lease(&mut self, slug: &Slug, id: LeaseId) {
         self.leases.retain(|(lease, _)| *lease != id);
         self.merge_leases(slug);
-        // A device that comes back before it has left is here with nothing for a moment.
+        // A device that reconnects before its old connection ends has no tools for a moment.
         if !self.tools.is_empty() {
             self.update_known_names();
         }
@@ -163,13 +164,13 @@ impl SourceSnapshot {
     }
 }
 
-/// Whether an exposed name ends as those do that had to be changed: with a mark and twelve digits.
+/// True if an exposed name may end in a hash.
 fn may_be_hashed(exposed: &str) -> bool {
     let tail = exposed.len().checked_sub(14).and_then(|at| exposed.get(at..));
     tail.is_some_and(|tail| tail.starts_with("_x"))
 }
 
-/// Whether an exposed name is the name itself after its source's prefix.
+/// True if an exposed name is just the prefix and the name.
 fn is_unhashed(exposed: &ExposedName, slug: &Slug, name: &str) -> bool {
     let Some(prefix) = exposed.as_str().strip_suffix(name) else { return false };
     match slug.is_builtin() {

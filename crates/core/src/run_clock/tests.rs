@@ -6,14 +6,14 @@ use tokio::time::sleep;
 use super::*;
 use crate::testkit::{millis, secs, yield_to_tasks};
 
-/// Waits for the end; says what it was and when it came.
+/// Waits until the clock expires, and returns the reason and the time.
 async fn wait_for_expiry(clock: &RunClock) -> (ExpiryReason, Duration) {
     let expiry = clock.wait_until_expired().await;
     (expiry, clock.elapsed())
 }
 
 #[tokio::test(start_paused = true)]
-async fn runs_out_after_its_limit() {
+async fn the_clock_expires_after_its_limit() {
     let clock = RunClock::start(secs(30), None, secs(120));
     assert_eq!(clock.remaining(), secs(30));
     sleep(secs(12)).await;
@@ -39,7 +39,7 @@ async fn progress_does_not_move_the_deadline() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn stands_still_while_a_person_is_asked() {
+async fn the_clock_pauses_while_a_person_is_asked() {
     let clock = Arc::new(RunClock::start(secs(10), None, secs(120)));
     let ended = tokio::spawn({
         let clock = clock.clone();
@@ -60,7 +60,7 @@ async fn stands_still_while_a_person_is_asked() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn persons_have_a_bound_in_total() {
+async fn the_total_time_for_persons_is_limited() {
     let clock = Arc::new(RunClock::start(secs(10), None, secs(120)));
     let ended = tokio::spawn({
         let clock = clock.clone();
@@ -90,7 +90,7 @@ async fn persons_have_a_bound_in_total() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_bound_on_persons_holds_though_nobody_looked_meanwhile() {
+async fn the_limit_for_persons_applies_without_polling() {
     let clock = RunClock::start(secs(300), None, secs(120));
     sleep(secs(10)).await;
     clock.pause();
@@ -100,7 +100,7 @@ async fn the_bound_on_persons_holds_though_nobody_looked_meanwhile() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_that_is_stopped_for_ever_still_ends() {
+async fn a_paused_clock_still_expires() {
     let clock = RunClock::start(secs(30), Some(secs(5)), secs(120));
     sleep(secs(3)).await;
     clock.pause();
@@ -108,7 +108,7 @@ async fn one_that_is_stopped_for_ever_still_ends() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn stopping_twice_is_stopping_once() {
+async fn pausing_twice_equals_pausing_once() {
     let clock = RunClock::start(secs(10), None, secs(120));
     clock.pause();
     sleep(secs(5)).await;
@@ -120,7 +120,7 @@ async fn stopping_twice_is_stopping_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn without_time_for_persons_it_does_not_stop() {
+async fn without_time_for_persons_the_clock_does_not_pause() {
     let clock = RunClock::start(secs(10), None, Duration::ZERO);
     clock.pause();
     sleep(secs(4)).await;
@@ -129,7 +129,7 @@ async fn without_time_for_persons_it_does_not_stop() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn silence_is_bounded_within_the_deadline() {
+async fn silence_is_limited_within_the_deadline() {
     let clock = RunClock::start(secs(60), Some(secs(10)), secs(120));
     assert_eq!(wait_for_expiry(&clock).await, (ExpiryReason::Silence, secs(10)));
 
@@ -167,7 +167,7 @@ async fn silence_is_bounded_within_the_deadline() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn silence_is_not_counted_while_a_person_is_asked() {
+async fn silence_does_not_count_while_a_person_is_asked() {
     let clock = Arc::new(RunClock::start(secs(300), Some(secs(10)), secs(120)));
     let ended = tokio::spawn({
         let clock = clock.clone();
@@ -182,7 +182,7 @@ async fn silence_is_not_counted_while_a_person_is_asked() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn silence_may_be_bounded_later() {
+async fn a_limit_on_silence_can_be_set_later() {
     let clock = Arc::new(RunClock::start(secs(60), None, secs(120)));
     let ended = tokio::spawn({
         let clock = clock.clone();
@@ -195,7 +195,7 @@ async fn silence_may_be_bounded_later() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_limit_is_too_large_to_be_added() {
+async fn very_large_limits_are_clamped() {
     let clock = RunClock::start(Duration::MAX, Some(Duration::MAX), Duration::MAX);
     clock.pause();
     sleep(secs(5)).await;
@@ -205,14 +205,14 @@ async fn no_limit_is_too_large_to_be_added() {
     assert!(clock.remaining() > secs(99 * 365 * 24 * 3600));
 }
 
-/// What is done to a clock, each so long after the one before.
+/// Actions on a clock, each after a delay.
 #[derive(Debug, Clone, Copy)]
 enum ClockAction {
     Stop,
     Touch,
 }
 
-/// The same by counting down, 50 ms at a time.
+/// Computes the expected result by counting down in steps of 50 ms.
 fn expected_expiry(
     limit: u64,
     silence: Option<u64>,
@@ -248,9 +248,9 @@ fn expected_expiry(
 }
 
 proptest! {
-    // Acts fall on half seconds; limits are chosen so that nothing runs out at the moment of an act.
+    // Actions fall on half seconds, and limits are chosen so that nothing expires at the moment of an action.
     #[test]
-    fn whatever_is_done_it_ends_when_counting_says(
+    fn the_clock_expires_as_computed_by_counting_down(
         limit in 1u64..40,
         silence in prop::option::of(1u64..15),
         person in 0u64..30,

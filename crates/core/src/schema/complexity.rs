@@ -1,5 +1,6 @@
-//! What a schema asks of whoever compiles it and checks values against it. Schemas come from strangers: a few
-//! lines can say more than a machine can do, so each is measured first, and refused where it asks too much.
+//! Measures the cost of compiling a schema and of validating values against it. Schemas come from untrusted
+//! sources, and a few lines can describe endless work, so each schema is measured first and refused if it is
+//! too expensive.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,36 +10,35 @@ use super::subschemas::{
     SubschemaTarget, holds_schemas, is_pointer, references, resolve_reference, subschemas,
 };
 
-/// Most values that a schema is made of.
+/// Maximum number of JSON values in a schema.
 pub(super) const MAX_VALUES: usize = 100_000;
-/// Most schemas inside one another, references followed.
+/// Maximum nesting depth of schemas, including references.
 pub(super) const MAX_LEVELS: usize = 64;
-/// Most schemas inside one another that speak of the same value.
+/// Maximum nesting depth of schemas that apply to the same value.
 pub(super) const MAX_SAME_VALUE_LEVELS: usize = 32;
-/// Most steps that checking a value with one of everything takes. References multiply them: each can stand for a
-/// schema with two more.
+/// Maximum number of steps to validate a value that has one of everything. References multiply steps: each
+/// may stand for a schema with two more.
 pub(super) const MAX_STEPS: u64 = 1_000_000;
-/// Most references in a schema some of whose references are no plain pointers, so that where they lead is known
-/// only to the validator.
+/// Maximum number of references in a schema with references that are not plain pointers, whose target only
+/// the validator knows.
 pub(super) const MAX_UNRESOLVED_REFERENCES: usize = 12;
-/// Most schemas inside one another that speak of the same value of such a schema: all that there are, one behind
-/// the other.
+/// Maximum nesting depth of schemas that apply to the same value in such a schema: all of them, in sequence.
 const MAX_UNRESOLVED_LEVELS: usize = 40;
-/// Most steps of such a schema, not counting its references.
+/// Maximum number of steps of such a schema, not counting its references.
 const MAX_UNRESOLVED_STEPS: u64 = 10_000;
 
-/// What a schema asks.
+/// The measured complexity of a schema.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct SchemaComplexity {
-    /// Steps that checking a value with one of everything takes, patterns among them.
+    /// Number of steps to validate a value that has one of everything, including patterns.
     pub(super) weight: u32,
-    /// Whether it refers to itself, so that values of any depth fit it.
+    /// True if the schema refers to itself, so that values of any depth can be valid.
     pub(super) is_recursive: bool,
-    /// Whether it lets values be one of several things, so that there are as many reasons why one is none of them.
+    /// True if the schema has alternatives, so that a violation has as many reasons.
     pub(super) has_choices: bool,
-    /// Whether some references lead where only the validator knows.
+    /// True if the targets of some references are only known to the validator.
     pub(super) has_unresolved_references: bool,
-    /// Whether it has patterns, so that the length of texts counts.
+    /// True if the schema has patterns, so that the length of texts matters.
     pub(super) has_patterns: bool,
 }
 
@@ -82,15 +82,15 @@ impl SchemaComplexity {
     }
 }
 
-/// The schemas at which references close a circle: at least one of each circle.
+/// Finds the schemas at which references form a cycle: at least one of each cycle.
 pub(super) fn find_cycles(schema: &Value) -> HashSet<*const Value> {
     let mut look = CostMeasurer::new(schema);
-    // One that is too deep has been refused before.
+    // A schema that is too deep was refused before.
     let _ = look.measure(schema, 0);
     look.cycles
 }
 
-/// What a part of a schema asks.
+/// Cost of a part of a schema.
 #[derive(Debug, Clone, Copy, Default)]
 struct SchemaCost {
     steps: u64,
@@ -100,8 +100,8 @@ struct SchemaCost {
 
 struct CostMeasurer<'s> {
     root: &'s Value,
-    /// What was found behind references; nothing yet where that is being looked at, so that a reference there is a
-    /// circle. A validator goes round it as often as the value has parts, and it counts once.
+    /// Costs of referenced schemas; None while a schema is being measured, so that a reference to it is a
+    /// cycle. A validator follows a cycle once per part of the value, so it counts once.
     seen: HashMap<*const Value, Option<SchemaCost>>,
     cycles: HashSet<*const Value>,
     complexity: SchemaComplexity,
@@ -109,7 +109,7 @@ struct CostMeasurer<'s> {
 
 impl<'s> CostMeasurer<'s> {
     fn new(root: &'s Value) -> Self {
-        // What refers to the root closes a circle.
+        // A reference to the root closes a cycle.
         let seen = HashMap::from([(std::ptr::from_ref(root), None)]);
         Self { root, seen, cycles: HashSet::new(), complexity: SchemaComplexity::default() }
     }
@@ -127,7 +127,7 @@ impl<'s> CostMeasurer<'s> {
             let found = self.measure(schema, level + 1)?;
             if of == SubschemaTarget::SameValue { &mut same } else { &mut parts }.add(found);
         }
-        // What only the validator can follow counts as one step.
+        // A reference that only the validator can resolve counts as one step.
         let followed =
             if self.complexity.has_unresolved_references { None } else { Some(references(fields)) };
         for reference in followed.into_iter().flatten() {
@@ -135,7 +135,7 @@ impl<'s> CostMeasurer<'s> {
                 same.add(self.measure_reference(target, level + 1)?);
             }
         }
-        // To know what was not looked at, all that speaks of the same value is looked at twice more.
+        // To find unevaluated parts, the validator visits all schemas of the same value twice more.
         let times = visit_count(fields);
         Ok(SchemaCost {
             steps: count_own_steps(fields)
@@ -151,7 +151,7 @@ impl<'s> CostMeasurer<'s> {
     fn measure_reference(&mut self, target: &'s Value, level: usize) -> Result<SchemaCost, String> {
         match self.seen.get(&std::ptr::from_ref(target)) {
             Some(Some(found)) if level + found.levels <= MAX_LEVELS => return Ok(*found),
-            // Too deep: looked at again, it says so.
+            // Too deep: measuring again returns the error.
             Some(Some(_)) | None => {}
             Some(None) => {
                 self.cycles.insert(target);
@@ -173,13 +173,13 @@ impl SchemaCost {
     }
 }
 
-/// How often what speaks of the same value is looked at.
+/// Number of times that the schemas of the same value are visited.
 pub(super) fn visit_count(fields: &Map<String, Value>) -> u64 {
     let marks = |keyword| fields.get(keyword).is_some_and(|schema| *schema != Value::Bool(true));
     if marks("unevaluatedProperties") || marks("unevaluatedItems") { 3 } else { 1 }
 }
 
-/// The steps of a schema's own keywords: the names it requires, the values it lists.
+/// Steps of a schema's own keywords, for example the names in `required` and the values in `enum`.
 fn count_own_steps(fields: &Map<String, Value>) -> u64 {
     let own = fields.iter().filter(|(keyword, _)| !holds_schemas(keyword));
     let own: usize = own.map(|(_, value)| super::count_values(value, MAX_VALUES)).sum();
@@ -193,11 +193,11 @@ fn own_pattern_weight(fields: &Map<String, Value>) -> u64 {
     patterns.map(pattern_weight).fold(0, u64::saturating_add)
 }
 
-/// How much a pattern that looks around or back may cost, which is done by trying.
+/// Factor for patterns with look-around or back-references, which need backtracking.
 const BACKTRACKING_WEIGHT: u64 = 10_000;
 
-/// About how many states a pattern has: its length, and how often its parts may be repeated. Times the length of a
-/// text, that is what matching takes.
+/// Approximate number of states of a pattern, from its length and its repetitions. Matching takes this number
+/// times the length of the text.
 pub(super) fn pattern_weight(pattern: &str) -> u64 {
     let repeated = pattern.split('{').skip(1).filter_map(|rest| rest.split('}').next());
     let counts =
@@ -206,7 +206,7 @@ pub(super) fn pattern_weight(pattern: &str) -> u64 {
     if needs_backtracking(pattern.as_bytes()) { states.saturating_add(BACKTRACKING_WEIGHT) } else { states }
 }
 
-/// Whether a pattern may be one that can't be matched in linear time.
+/// True if a pattern may not match in linear time.
 fn needs_backtracking(pattern: &[u8]) -> bool {
     let behind = pattern.windows(4).any(|part| matches!(part, [b'(', b'?', b'<', b'=' | b'!']));
     let ahead = pattern.windows(3).any(|part| matches!(part, [b'(', b'?', b'=' | b'!' | b'>' | b'(']));
@@ -216,10 +216,10 @@ fn needs_backtracking(pattern: &[u8]) -> bool {
     behind || ahead || back
 }
 
-/// Refuses a schema that leads back to itself without having looked at a part of the value, which says nothing and
-/// never ends, and one that has too much inside one another of the same value. Gives how much it has.
+/// Refuses a schema that refers to itself for the same value, which never ends, and one with too many nested
+/// schemas for the same value. Returns the depth.
 fn check_same_value_levels(root: &Value, is_unclear: bool) -> Result<usize, String> {
-    /// How far a schema goes down; nothing yet where it is being looked at.
+    /// Depth of each schema; None while it is being measured.
     type KnownDepths = HashMap<*const Value, Option<usize>>;
     fn count_levels<'s>(
         schema: &'s Value,
@@ -271,7 +271,7 @@ fn check_same_value_levels(root: &Value, is_unclear: bool) -> Result<usize, Stri
     Ok(seen.into_values().flatten().max().unwrap_or(0))
 }
 
-/// Whether some reference is no plain pointer, or may be one into a part that has a name of its own.
+/// True if a reference is not a plain pointer, or may point into a part with its own id.
 fn has_unresolved_references(root: &Value) -> bool {
     fn has_identifier(value: &Value, names: &[&str]) -> bool {
         let has_name = |inner: &Value| names.iter().any(|name| inner.get(name).is_some_and(Value::is_string));
@@ -285,7 +285,7 @@ fn has_unresolved_references(root: &Value) -> bool {
         keywords.filter_map(|keyword| Some((keyword, value.get(keyword)?))).any(odd)
             || child_values(value).any(has_unresolved)
     }
-    // In draft 4 the name's keyword is one that examples have too.
+    // In draft 4 the keyword is `id`, which examples may contain too.
     let is_draft_4 =
         root.get("$schema").and_then(Value::as_str).is_some_and(|draft| draft.contains("draft-04"));
     let names = if is_draft_4 { ["$schema", "id"] } else { ["$schema", "$id"] };

@@ -1,5 +1,5 @@
-//! How many steps checking a value against a schema takes, counted by walking as a validator does and giving up
-//! where there are too many: unlike a validator, which can't be stopped.
+//! Counts the steps of validating a value against a schema, by walking like a validator but stopping at a
+//! limit. A validator itself cannot be stopped.
 
 use std::collections::HashSet;
 
@@ -8,35 +8,36 @@ use serde_json::{Map, Value};
 use super::complexity::{find_cycles, pattern_weight, visit_count};
 use super::subschemas::{REFERENCES, resolve_reference};
 
-/// Steps that remembering a pair of schema and value is worth.
+/// Number of steps that caching a pair of schema and value is worth.
 const REMEMBERED_PAIR_STEPS: usize = 50;
-/// States times bytes of a pattern's work that are worth one step.
+/// Number of pattern states times bytes that count as one step.
 const MATCH_WORK_PER_STEP: u64 = 16;
-/// Most schemas inside one another where violations are listed. Listing takes some hundred bytes of stack for each.
+/// Maximum nesting depth of schemas when violations are listed. Listing takes several hundred bytes of stack
+/// for each.
 const MAX_LISTED_LEVELS: usize = 1000;
 
-/// Schemas and the values that they speak of.
+/// Schemas and the values to which they apply.
 type SchemaValuePairs<'s> = Box<dyn Iterator<Item = (&'s Value, &'s Value)> + 's>;
 
 /// A walk over a schema and a value.
 pub(super) struct CostWalk<'s> {
     root: &'s Value,
     remaining_steps: u64,
-    /// The schemas that a validator does not look at twice for one value.
+    /// Schemas that a validator visits only once per value.
     remembered_schemas: HashSet<*const Value>,
     seen: HashSet<(*const Value, *const Value)>,
-    /// Where it is, from the outermost schema to the innermost: what is still to be looked at there.
+    /// Stack of the walk, from the outermost to the innermost schema, with the remaining pairs of each.
     todo: Vec<(usize, SchemaValuePairs<'s>)>,
 }
 
 impl<'s> CostWalk<'s> {
-    /// Whether saying yes or no takes at most so many steps. A validator goes round a circle once for each part of
+    /// True if validating takes at most this many steps. A validator follows a cycle once for each part of
     /// the value.
     pub(super) fn can_validate(schema: &'s Value, value: &'s Value, steps: u64) -> bool {
         Self::new(schema, find_cycles(schema), steps).run_within_budget(value, usize::MAX)
     }
 
-    /// Whether listing what is wrong takes at most so many steps. That remembers nothing.
+    /// True if listing all violations takes at most this many steps. Listing caches nothing.
     pub(super) fn can_list(schema: &'s Value, value: &'s Value, steps: u64) -> bool {
         Self::new(schema, HashSet::new(), steps).run_within_budget(value, MAX_LISTED_LEVELS)
     }
@@ -78,7 +79,7 @@ impl<'s> CostWalk<'s> {
         self.spend(usize::try_from(steps).unwrap_or(usize::MAX).saturating_add(1))
     }
 
-    /// Counts one schema and notes what is to be looked at inside it. False where there are no steps left.
+    /// Counts one schema and pushes its inner schemas. Returns false if no steps remain.
     fn visit(&mut self, schema: &'s Value, value: &'s Value, level: usize) -> bool {
         let Value::Object(fields) = schema else { return self.spend(1) };
         self.spend(1 + fields.len())
@@ -173,7 +174,7 @@ impl<'s> CostWalk<'s> {
         self.push_same_value(fields, level, || Box::new(std::iter::once((target, value))))
     }
 
-    /// Notes what speaks of the same value, as often as it is looked at.
+    /// Pushes a schema for the same value, as often as it is visited.
     fn push_same_value(
         &mut self,
         fields: &Map<String, Value>,

@@ -1,5 +1,5 @@
-//! Which of a call's arguments its schema marks `writeOnly`: their values are not recorded. Where a mark can't
-//! be followed for certain, the value counts as marked.
+//! Finds the arguments that a schema marks `writeOnly`, whose values are not recorded. If a mark cannot be
+//! resolved for certain, the value counts as marked.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -7,15 +7,15 @@ use serde_json::{Map, Value};
 
 use super::subschemas::{references, resolve_reference};
 
-/// The arguments that a schema marks `writeOnly`, by property name, wherever the property is.
+/// Arguments that a schema marks `writeOnly`, by property name at any position.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct SecretProperties {
     all: bool,
     names: BTreeSet<Box<str>>,
 }
 
-/// Keywords whose schema speaks of the value itself, or of parts of it that have no property name: where
-/// those are secret, the whole value is.
+/// Keywords whose schema applies to the value itself, or to unnamed parts of it. If those are secret, the
+/// whole value is.
 const SINGLE_KEYWORDS: &[&str] = &[
     "if",
     "then",
@@ -27,15 +27,15 @@ const SINGLE_KEYWORDS: &[&str] = &[
     "additionalProperties",
     "unevaluatedProperties",
 ];
-/// The same for keywords that hold a list of schemas.
+/// Keywords of the same kind that contain a list of schemas.
 const LIST_KEYWORDS: &[&str] = &["allOf", "anyOf", "oneOf", "items", "prefixItems"];
-/// The same for keywords that hold schemas by name.
+/// Keywords of the same kind that contain schemas by name.
 const MAP_KEYWORDS: &[&str] = &["dependentSchemas", "patternProperties"];
-/// Schemas that are looked at in all. Where there are more to look at, everything counts as marked.
+/// Maximum number of visited schemas. Above it, everything counts as marked.
 const MAX_VISITS: usize = 1_000_000;
 
 impl SecretProperties {
-    /// None where nothing in the schema is marked.
+    /// Finds the marks. None if nothing is marked.
     pub(super) fn of(schema: &Value) -> Option<Self> {
         if !mentions_write_only(schema) {
             return None;
@@ -48,12 +48,12 @@ impl SecretProperties {
         Some(secrets)
     }
 
-    /// Whether nothing of the arguments may be recorded.
+    /// True if no argument may be recorded.
     pub(crate) fn is_all_secret(&self) -> bool {
         self.all
     }
 
-    /// Whether the values of properties of this name may not be recorded.
+    /// True if the values of properties with this name must not be recorded.
     pub(crate) fn is_secret(&self, name: &str) -> bool {
         self.names.contains(name)
     }
@@ -76,17 +76,17 @@ impl SecretProperties {
     }
 }
 
-/// Looks for marks.
+/// A search for marks.
 struct WriteOnlySearch<'s> {
     root: &'s Value,
-    /// Schemas from which no mark can be reached.
+    /// Schemas without reachable marks.
     unmarked: HashSet<*const Value>,
-    /// How many more may be looked at.
+    /// Remaining number of visits.
     remaining_visits: usize,
 }
 
 impl<'s> WriteOnlySearch<'s> {
-    /// Whether a value of this schema is secret.
+    /// True if a value of this schema is secret.
     fn is_marked(&mut self, schema: &'s Value) -> bool {
         let (mut seen, mut todo) = (HashSet::new(), vec![schema]);
         while let Some(schema) = todo.pop() {

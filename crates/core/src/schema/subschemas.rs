@@ -1,21 +1,21 @@
-//! Where schemas stand inside schemas, in all drafts: which keywords hold them, and whether what they hold speaks
-//! of the value itself or of parts of it.
+//! Positions of schemas inside schemas, in all drafts: the keywords that contain them, and whether these
+//! apply to the same value or to parts of it.
 
 use serde_json::{Map, Value};
 
-/// What an inner schema speaks of.
+/// Target of an inner schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SubschemaTarget {
-    /// The value that the outer one speaks of.
+    /// The same value as the outer schema.
     SameValue,
-    /// A part of it: an item, a property, a property's name.
+    /// A part of the value: an item, a property, a property's name.
     ValuePart,
 }
 
 pub(super) const REFERENCES: &[&str] = &["$ref", "$dynamicRef", "$recursiveRef"];
 
-/// Keywords that may hold one schema, a list of schemas or schemas by name; where a keyword can't hold one of
-/// these forms, what stands there is no schema and does no harm.
+/// Keywords that may contain one schema, a list of schemas or schemas by name. If a keyword does not allow
+/// one of these forms, its content is not a schema, and treating it as one does no harm.
 const SUBSCHEMA_KEYWORDS: &[(&str, SubschemaTarget)] = &[
     ("allOf", SubschemaTarget::SameValue),
     ("anyOf", SubschemaTarget::SameValue),
@@ -41,12 +41,12 @@ const NAMED_SUBSCHEMA_KEYWORDS: &[(&str, SubschemaTarget)] = &[
     ("patternProperties", SubschemaTarget::ValuePart),
 ];
 
-/// Whether a keyword holds schemas.
+/// True if a keyword contains schemas.
 pub(super) fn holds_schemas(keyword: &str) -> bool {
     SUBSCHEMA_KEYWORDS.iter().chain(NAMED_SUBSCHEMA_KEYWORDS).any(|(holder, _)| *holder == keyword)
 }
 
-/// The schemas that stand directly in a schema.
+/// Direct subschemas of a schema.
 pub(super) fn subschemas(fields: &Map<String, Value>) -> impl Iterator<Item = (SubschemaTarget, &Value)> {
     let held = SUBSCHEMA_KEYWORDS.iter().filter_map(|(keyword, of)| Some((*of, fields.get(*keyword)?)));
     let held = held.flat_map(|(of, value)| {
@@ -59,24 +59,24 @@ pub(super) fn subschemas(fields: &Map<String, Value>) -> impl Iterator<Item = (S
     held.chain(named.flat_map(|(of, schemas)| schemas.values().map(move |schema| (of, schema))))
 }
 
-/// The references of a schema.
+/// References of a schema.
 pub(super) fn references(fields: &Map<String, Value>) -> impl Iterator<Item = &Value> {
     REFERENCES.iter().filter_map(|keyword| fields.get(*keyword))
 }
 
-/// The schema that a reference leads to, where it is a plain pointer into this document.
+/// The target of a reference, if the reference is a plain pointer into this document.
 pub(super) fn resolve_reference<'s>(reference: &Value, root: &'s Value) -> Option<&'s Value> {
     let pointer = reference.as_str()?.strip_prefix('#')?;
     if pointer.contains('%') { root.pointer(&percent_decode(pointer)?) } else { root.pointer(pointer) }
 }
 
-/// Whether a reference has the form of a plain pointer into this document.
+/// True if a reference has the form of a plain pointer into this document.
 pub(super) fn is_pointer(reference: &Value) -> bool {
     let pointer = reference.as_str().and_then(|text| text.strip_prefix('#'));
     pointer.is_some_and(|pointer| pointer.is_empty() || pointer.starts_with('/'))
 }
 
-/// A fragment of a URL, its escapes undone.
+/// Decodes a URL fragment.
 fn percent_decode(fragment: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(fragment.len());
     let mut rest = fragment.bytes();

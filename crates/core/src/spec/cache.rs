@@ -1,6 +1,6 @@
-//! Equal specs share one [`ToolSpec`] and equal schemas one validator, for as long as somebody uses them: a
-//! thousand phones with one app cost one compilation. What nobody uses any more takes no memory but a few
-//! words, which the next sweep takes back.
+//! Cache in which equal specs share one [`ToolSpec`] and equal schemas one validator, while they are in use:
+//! a thousand phones with the same app cost one compilation. Unused entries keep a few words of memory until
+//! the next sweep.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher as _, RandomState};
@@ -12,7 +12,7 @@ use toolway_types::{RawJson, SpecDocument};
 use super::{SpecError, ToolSpec};
 use crate::schema::{Schema, SchemaError};
 
-/// Makes equal specs share one [`ToolSpec`] and equal schemas one validator.
+/// The cache of specs and schemas.
 #[derive(Debug, Default)]
 pub struct SpecCache {
     hasher: RandomState,
@@ -22,10 +22,10 @@ pub struct SpecCache {
 }
 
 impl SpecCache {
-    /// The spec for what a source said: an equal one that is in use, or a new one.
+    /// Returns an equal spec that is in use, or compiles a new one.
     ///
     /// # Errors
-    /// [`BadSpec`] says what is wrong with it.
+    /// [`SpecError`] describes the problem.
     pub fn compile(&self, document: SpecDocument) -> Result<Arc<ToolSpec>, SpecError> {
         let hash = self.hasher.hash_one(&document);
         if let Some(spec) = self.specs.lock().get(hash, |spec| **spec.document() == document) {
@@ -47,7 +47,7 @@ impl SpecCache {
         raw: Option<&RawJson>,
         compile: impl FnOnce() -> Result<Schema, SchemaError>,
     ) -> Result<Arc<Schema>, SchemaError> {
-        // These say what saying nothing says.
+        // These forms mean the same as a missing schema.
         let raw = raw.filter(|raw| !matches!(raw.get(), "null" | "[]"));
         let hash = self.hasher.hash_one(raw);
         if let Some(schema) = interned.lock().get(hash, |schema| schema.raw() == raw) {
@@ -58,15 +58,15 @@ impl SpecCache {
     }
 }
 
-/// Values by their hash, that live as long as somebody else holds them. Of two unequal ones with one hash only
-/// the newer is shared.
+/// Values by hash, which live as long as another owner holds them. Of two unequal values with the same hash,
+/// only the newer is shared.
 #[derive(Debug)]
 struct InternPool<V> {
     values: HashMap<u64, Weak<V>>,
     sweep_at: usize,
 }
 
-/// From how many values on dead ones are looked for.
+/// Number of values above which dead ones are swept.
 const SWEEP_AT: usize = 64;
 
 impl<V> Default for InternPool<V> {
@@ -80,7 +80,7 @@ impl<V> InternPool<V> {
         self.values.get(&hash)?.upgrade().filter(|value| is_it(value))
     }
 
-    /// Keeps a new value, or gives the equal one that somebody else kept meanwhile.
+    /// Adds a new value, or returns an equal one that was added meanwhile.
     fn intern(&mut self, hash: u64, value: V, are_equal: impl FnOnce(&V, &V) -> bool) -> Arc<V> {
         if let Some(standing) = self.get(hash, |standing| are_equal(standing, &value)) {
             return standing;

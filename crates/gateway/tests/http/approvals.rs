@@ -35,7 +35,7 @@ async fn with_nobody_there_a_call_ends_at_once_and_says_how_to_grant() {
         );
         assert_eq!(
             refused["message"],
-            "The call of desk/lamp needs a person's approval, and nobody is there to ask"
+            "The call of desk/lamp needs a person's approval, and nobody is available to answer"
         );
         let grant = format!("`toolway grants add desk/lamp --for {}`", token.id);
         assert!(refused["hint"].as_str().unwrap().contains(&grant), "{refused}");
@@ -230,9 +230,9 @@ async fn denied_and_permanently_denied_have_different_codes_e2() {
         (&always["code"], &always["error_type"]),
         (&json!("denied_always"), &json!("permission_denied"))
     );
-    let message = "Permission device.location was denied by the user for good; asking again is of no use";
+    let message = "Permission device.location was denied by the user permanently; do not ask again";
     assert_eq!(always["message"], message);
-    assert_eq!(always["hint"], "The setting permissions.rules changes that");
+    assert_eq!(always["hint"], "Change the setting permissions.rules to allow it");
 
     // A person's no for good: kept, said, and with the way to take it back.
     bench.apply(ask_permission("ask")).await.unwrap();
@@ -255,7 +255,7 @@ async fn denied_and_permanently_denied_have_different_codes_e2() {
     let id = grants["grants"][0]["id"].as_str().unwrap();
     let again = bench.call(&bench.owner, "locate", json!({})).await;
     assert_eq!((&again["code"], &again["message"]), (&json!("denied_always"), &json!(message)));
-    assert_eq!(again["hint"], format!("`toolway grants revoke {id}` changes that"));
+    assert_eq!(again["hint"], format!("To revoke the denial, run `toolway grants revoke {id}`"));
     assert_eq!(bench.send_as_owner("DELETE", &format!("/api/grants/{id}"), None).await.status, 204);
     drop(watch);
     assert_eq!(probe.run_count(), 0);

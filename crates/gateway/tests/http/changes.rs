@@ -185,7 +185,7 @@ async fn where_changed_tools_wait_the_owner_decides_and_always_accepts() {
     assert_eq!(outcome["result"], "lit");
     assert_eq!((&question["kind"], &question["changed_tool"]), (&json!("approval"), &json!(true)));
     assert_eq!(question["caller_may_answer"], false);
-    assert_eq!(question["reason"], "pixel/lamp is not what it was when it was last accepted");
+    assert_eq!(question["reason"], "pixel/lamp has changed since it was last accepted");
     assert_eq!(flags(&bench).await, ["changed"]);
 
     let never = json!({"decision": "denied_always", "scope": "always"});

@@ -133,8 +133,9 @@ async fn a_grant_for_a_permission_is_none_for_running_and_the_other_way_round() 
     let _probe = ProbeTools::with_permissions(&bench, "desk", "locate", &["device.location"]);
     let client = bench.create_token("client").await;
     let unavailable = async || bench.call(&client.token, "locate", json!({})).await["message"].clone();
-    let permission = "The permission device.location needs a person's approval, and nobody is there to ask";
-    let approval = "The call of desk/locate needs a person's approval, and nobody is there to ask";
+    let permission =
+        "The permission device.location needs a person's approval, and nobody is available to answer";
+    let approval = "The call of desk/locate needs a person's approval, and nobody is available to answer";
 
     let run = grant(&bench, json!({"tool": "desk/locate"})).await;
     assert_eq!(unavailable().await, permission);

@@ -38,7 +38,7 @@ async fn a_hook_stops_calls_of_its_tools_wherever_they_live() {
             (&stopped["error_type"], &stopped["code"]),
             (&json!("execution_error"), &json!("hook_cancelled"))
         );
-        assert_eq!(stopped["message"], "The hook \"sunday\" stopped the call: not on Sundays");
+        assert_eq!(stopped["message"], "The hook \"sunday\" cancelled the call: not on Sundays");
         assert_eq!(stopped["dispatched"], false);
         assert_eq!(record(&bench, &stopped).await["hooks"], json!(["sunday"]));
     }

@@ -250,7 +250,7 @@ async fn which_rule_decides_is_told_for_anybody() {
         owner["decision"],
         json!({
             "effect": "allow", "rule": null,
-            "reason": "no rule of 2 fits, so the default holds (policy.default)", "definition": null,
+            "reason": "none of 2 rules matches, so policy.default applies", "definition": null,
             "requires_approval": false, "caller_may_answer": false, "read_only": false,
             "permissions": [{"permission": "device.location", "state": "ask"}],
         })
@@ -262,7 +262,7 @@ async fn which_rule_decides_is_told_for_anybody() {
         (&json!("deny"), &json!("clients"))
     );
     let reason = &denied["decision"]["reason"];
-    assert_eq!(reason, "\"clients\" is the first rule that fits (2 of 2)");
+    assert_eq!(reason, "\"clients\" is the first matching rule (2 of 2)");
     for body in [
         json!({"tool": "locate", "principal": bound.id}),
         json!({"tool": "desk__locate", "principal": client.id, "agent": "home"}),

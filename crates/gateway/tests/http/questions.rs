@@ -309,7 +309,7 @@ async fn a_permanent_denial_over_websocket_lasts_for_the_session_e2() {
     chat.start("a", "locate", json!({})).await;
     let question = chat.expect("permission_request").await;
     chat.send(json!({"type": "permission_answer", "id": question["id"], "decision": "denied_always"})).await;
-    let message = "Permission device.location was denied by the user for good; asking again is of no use";
+    let message = "Permission device.location was denied by the user permanently; do not ask again";
     for result in [chat.expect("call_result").await, chat.call("locate", json!({})).await] {
         assert_eq!((&result["code"], &result["message"]), (&json!("denied_always"), &json!(message)));
         assert!(result["hint"].as_str().unwrap().contains("toolway grants revoke"), "{result}");

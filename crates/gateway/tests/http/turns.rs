@@ -340,7 +340,7 @@ async fn a_large_output_is_truncated_for_the_model_and_kept_in_the_record_r19() 
     let requests = it.fakes.requests();
     let text = &requests[1].said.new_results()[0].text;
     assert!(text.len() < 4000, "{} bytes", text.len());
-    assert!(text.contains("left out"), "it is said that it was cut: {text}");
+    assert!(text.contains("[truncated: "), "the note is missing: {text}");
     let path = format!("/api/calls/{}", call["id"].as_str().unwrap());
     let record = it.send_as_owner("GET", &path, None).await.body;
     assert!(record.len() > 300_000, "{} bytes", record.len());

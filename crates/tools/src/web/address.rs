@@ -16,7 +16,7 @@ pub enum SpecialPurpose {
     Loopback,
     /// Private networks, unique local and site-local addresses.
     Private,
-    /// Carrier-grade NAT (`100.64.0.0/10`).
+    /// Shared address space behind the NAT of a provider (`100.64.0.0/10`).
     Shared,
     /// Link-local.
     LinkLocal,

@@ -281,10 +281,7 @@ async fn a_long_result_is_truncated_for_the_model_and_marked_r19() {
     world.engine.set_settings(EngineSettings { model_text_bytes: 1000, ..EngineSettings::default() });
     let heard = world.say("Go.").await;
     let read = text_of(&world.model.requests()[1].messages[2].parts[0]);
-    assert!(
-        read.starts_with(&"x".repeat(1000)) && read.contains("[cut: 1000 bytes more were left out"),
-        "{read}"
-    );
+    assert!(read.starts_with(&"x".repeat(1000)) && read.contains("[truncated: 1000 more bytes"), "{read}");
     let kept = world.memory.messages_of("s");
     assert_eq!(text_of(&kept[2].parts[0]), read, "history holds no more than that");
     let Outcome::Success(told) = &*heard.tool_results()[0].2 else { panic!() };

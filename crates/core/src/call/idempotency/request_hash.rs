@@ -1,4 +1,4 @@
-//! The hash of what an idempotency key is used for. White space and key order do not matter.
+//! Hash of the request that used an idempotency key. White space and key order do not matter.
 
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -6,7 +6,7 @@ use toolway_types::ToolId;
 
 use crate::arguments::Arguments;
 
-/// Up to this many characters a number is parsed without loss.
+/// Maximum length of a number that is parsed without loss, in characters.
 const EXACT_NUMBER_LEN: usize = 15;
 
 pub(super) fn hash_request(tool: &ToolId, arguments: &Arguments) -> [u8; 32] {
@@ -50,8 +50,8 @@ fn hash_value(hasher: &mut Sha256, it: &Value) {
     }
 }
 
-/// The numbers in a JSON text that a parsed value may have rounded, sorted: two calls that differ in such a
-/// number only are two calls.
+/// Numbers in a JSON text that parsing may have rounded, sorted. Calls that differ only in such a number are
+/// different.
 fn long_numbers(json: &str) -> Vec<&str> {
     let mut found = Vec::new();
     for outside in text_outside_strings(json) {
@@ -62,7 +62,7 @@ fn long_numbers(json: &str) -> Vec<&str> {
     found
 }
 
-/// The pieces of a JSON text that are not in strings.
+/// The parts of a JSON text outside strings.
 fn text_outside_strings(json: &str) -> Vec<&str> {
     let mut pieces = Vec::new();
     let (mut start, mut in_string, mut escaped) = (0, false, false);

@@ -1,4 +1,4 @@
-//! Invariant "nothing invalid runs".
+//! Tests of the invariant "nothing invalid runs".
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,7 +11,7 @@ use crate::{CallRequest, Caller, RawArguments, Tool};
 const SCHEMA: &str = r#"{"type":"object","required":["n"],"properties":{
     "n":{"type":"integer"},"s":{"maxLength":3},"password":{"minLength":12}}}"#;
 
-/// A tool that gives back the very text of its arguments, and how often it ran.
+/// A tool that returns the text of its arguments, and the number of its runs.
 fn echo(parameters: &str) -> (Arc<dyn Tool>, Arc<AtomicUsize>) {
     let runs = Arc::new(AtomicUsize::new(0));
     let counted = runs.clone();
@@ -27,7 +27,7 @@ fn with_text(text: &str) -> CallRequest {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_fits_reaches_the_tool_as_the_caller_wrote_it() {
+async fn valid_arguments_reach_the_tool_unchanged() {
     let (echo, _) = echo(r#"{"properties":{"z":{"type":"number"}}}"#);
     let world = EngineHarness::new(vec![echo]);
     let written = r#"{ "z":1.0, "a":12345678901234567890123 }"#;
@@ -39,7 +39,7 @@ async fn what_fits_reaches_the_tool_as_the_caller_wrote_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn malformed_or_cut_arguments_do_not_run_and_are_not_recorded() {
+async fn malformed_or_truncated_arguments_do_not_run_and_are_not_recorded() {
     let (echo, runs) = echo("null");
     let world = EngineHarness::new(vec![echo]);
     for written in [r#"{"a":"hunter2"#, "{", r#"{"a":1,"a":2}"#, "[1]", "5"] {
@@ -47,7 +47,7 @@ async fn malformed_or_cut_arguments_do_not_run_and_are_not_recorded() {
         let refusal = expect_error(&finished);
         assert_eq!((refusal.code, refusal.kind()), (Code::InvalidArguments, ErrorKind::ValidationError));
         assert!(refusal.message.starts_with("Invalid arguments: the arguments are "), "{}", refusal.message);
-        assert_eq!(refusal.hint.as_deref(), Some("Give the arguments as one JSON object"));
+        assert_eq!(refusal.hint.as_deref(), Some("Pass the arguments as one JSON object"));
         assert!(!refusal.dispatched && !refusal.retryable);
         assert_eq!(finished.tool.unwrap().to_string(), "phone/echo");
         let records = world.recorder.records_of(finished.id);
@@ -59,7 +59,7 @@ async fn malformed_or_cut_arguments_do_not_run_and_are_not_recorded() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn every_violation_is_told_with_its_pointer() {
+async fn every_violation_is_reported_with_its_pointer() {
     let (echo, runs) = echo(SCHEMA);
     let world = EngineHarness::new(vec![echo]);
     let finished = world.run("echo", r#"{"n":"x","s":"long"}"#).await;
@@ -80,7 +80,7 @@ async fn every_violation_is_told_with_its_pointer() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_refusal_does_not_quote_secrets() {
+async fn an_error_does_not_quote_secrets() {
     let (echo, _) = echo(SCHEMA);
     let world = EngineHarness::new(vec![echo]);
     let finished = world.engine.call(call("echo", r#"{"n":1,"password":"hunter2"}"#)).await;
@@ -91,7 +91,7 @@ async fn a_refusal_does_not_quote_secrets() {
     let record = world.recorder.single_record();
     assert_eq!(record.opened.arguments.as_ref().unwrap().get(), r#"{"n":1,"password":"[redacted]"}"#);
 
-    // Nor where the place is another one: what is quoted may hold the secret.
+    // Nor for another position, because the quoted value may contain the secret.
     let finished = world.engine.call(call("echo", r#"{"n":{"password":"hunter2"}}"#)).await;
     assert_eq!(expect_error(&finished).message, r#"Invalid arguments: /n: value is not of type "integer""#);
 }

@@ -1,4 +1,4 @@
-//! The calls of one model's answer.
+//! Tests of the calls of one model response.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,7 +15,7 @@ use crate::testkit::{
 };
 use crate::{CallRequest, EngineSettings, SourceRetention, Tool};
 
-/// Says which number it was given, after a while; notes how many of it run at a time at most.
+/// A tool that returns its number after a delay, and records the maximum number of parallel runs.
 fn counting_tool(document: SpecDocument, time: Duration) -> (Arc<dyn Tool>, Arc<AtomicUsize>) {
     let (running, most) = (Arc::<AtomicUsize>::default(), Arc::<AtomicUsize>::default());
     let seen = most.clone();
@@ -23,7 +23,7 @@ fn counting_tool(document: SpecDocument, time: Duration) -> (Arc<dyn Tool>, Arc<
         let (running, most) = (running.clone(), most.clone());
         async move {
             most.fetch_max(running.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
-            // The first of an answer take longest, so that they end in another order.
+            // The first calls take longest, so that they end in another order.
             let number = arguments.value()["n"].as_u64().unwrap();
             sleep(time - millis(number)).await;
             running.fetch_sub(1, Ordering::SeqCst);
@@ -37,7 +37,7 @@ fn numbered_call(name: &str, number: u64) -> CallRequest {
     call(name, &format!(r#"{{"n":{number}}}"#))
 }
 
-/// Notes when calls begin and end, in seconds.
+/// Records the start and end of calls, in seconds.
 fn timed(
     document: SpecDocument,
     time: Duration,
@@ -69,7 +69,7 @@ async fn results_come_in_the_order_of_the_requests() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn two_hundred_calls_run_as_many_at_a_time_as_is_set() {
+async fn two_hundred_calls_run_with_the_configured_parallelism() {
     for (width, rounds) in [(16, 13), (1, 200), (50, 4), (1000, 1)] {
         let settings = EngineSettings { parallel_calls: width, ..EngineSettings::default() };
         let (scan, most) = counting_tool(document("scan"), secs(2));
@@ -91,7 +91,7 @@ async fn two_hundred_calls_run_as_many_at_a_time_as_is_set() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_bound_is_each_principals_over_all_its_answers() {
+async fn the_limit_applies_per_principal_over_all_its_responses() {
     let settings = EngineSettings { parallel_calls: 3, ..EngineSettings::default() };
     let (scan, most) = counting_tool(document("scan"), secs(1));
     let world = EngineHarness::with_settings(settings, vec![scan]);
@@ -129,9 +129,9 @@ async fn a_sequential_call_is_a_barrier_for_its_source_in_the_order_of_the_reque
     assert_eq!(log, ["look 0-1", "look 6-7", "other 0-3", "print 4-6", "print 7-9", "read 0-4", "read 9-13"]);
 }
 
-/// Order holds also where there is but one lane, and a barrier does not wait for itself.
+/// The order also applies with a single lane, and a barrier does not wait for itself.
 #[tokio::test(start_paused = true)]
-async fn one_lane_and_barriers_make_no_knot() {
+async fn one_lane_and_barriers_do_not_deadlock() {
     let (log, from) = (Arc::<Mutex<Vec<String>>>::default(), Instant::now());
     let settings = EngineSettings { parallel_calls: 1, ..EngineSettings::default() };
     let tools = vec![
@@ -145,7 +145,7 @@ async fn one_lane_and_barriers_make_no_knot() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_that_fails_holds_nobody_up() {
+async fn a_failing_call_does_not_block_others() {
     let world = EngineHarness::new(vec![
         tool(sequential_document("jam"), |_, _| async { panic!("jammed") }),
         endless_tool(SpecDocument { timeout_ms: Some(3000), ..sequential_document("slow") }),
@@ -183,7 +183,7 @@ async fn a_chain_of_25_rounds() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn dropping_it_cancels_all() {
+async fn dropping_the_batch_cancels_all_calls() {
     let world =
         EngineHarness::new(vec![endless_tool(document("scan")), endless_tool(sequential_document("print"))]);
     let engine = world.engine.clone();
@@ -204,7 +204,7 @@ async fn dropping_it_cancels_all() {
     assert_eq!(again[0].durations.queued, secs(0), "nothing is left that would have to be waited for");
 }
 
-/// A call that has not had its turn ends when it is cancelled, not when it would have had its turn.
+/// A queued call ends when it is cancelled, not when it would have started.
 #[tokio::test(start_paused = true)]
 async fn a_queued_call_is_cancelled_at_once_r10() {
     let settings = EngineSettings { parallel_calls: 1, ..EngineSettings::default() };
@@ -237,7 +237,7 @@ async fn a_queued_call_is_cancelled_at_once_r10() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn shutting_down_ends_those_that_wait_too() {
+async fn a_shutdown_ends_queued_calls() {
     let settings = EngineSettings { parallel_calls: 2, ..EngineSettings::default() };
     let world = EngineHarness::with_settings(settings, vec![endless_tool(document("scan"))]);
     let engine = world.engine.clone();
@@ -253,7 +253,7 @@ async fn shutting_down_ends_those_that_wait_too() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn each_end_is_told_as_it_comes_and_the_results_stand_in_order() {
+async fn the_callback_gets_each_end_and_results_are_in_order() {
     let world =
         EngineHarness::new(vec![slow_tool(document("slow"), secs(3)), slow_tool(document("fast"), secs(1))]);
     let told = parking_lot::Mutex::new(Vec::new());

@@ -1,4 +1,4 @@
-//! Persons on the way of a call: permissions, approval, and what was answered before.
+//! Tests of consent: permissions, approval, and earlier answers.
 
 use std::sync::Arc;
 
@@ -22,14 +22,14 @@ const ASK_FOR_FILES: &str = r#"{"permissions":{"rules":[{"permission":"files.*",
 const APPROVE_ALL: &str = r#"{"approval":{"default":"always"}}"#;
 const APPROVE_ALL_OPENED: &str = r#"{"approval":{"rules":[{"mode":"always","caller_may_answer":true}]}}"#;
 
-/// A tool that needs a permission of ours and then answers at once.
+/// A tool that requires a permission of the gateway and then answers at once.
 fn file_writing_tool(name: &str) -> Arc<dyn crate::Tool> {
     tool(document_with_permissions(name, &["files.write"]), |_, _| {
         std::future::ready(Ok(ToolOutput::text("written")))
     })
 }
 
-/// Notes what the caller is told of its questions.
+/// Records the questions that the caller receives.
 fn sink() -> (QuestionSink, Arc<Mutex<Vec<QuestionEvent>>>) {
     let told = Arc::<Mutex<Vec<QuestionEvent>>>::default();
     let noted = told.clone();
@@ -41,7 +41,7 @@ fn call_with_sink(caller: Caller, name: &str) -> CallRequest {
 }
 
 #[tokio::test(start_paused = true)]
-async fn by_default_nobody_is_asked() {
+async fn by_default_no_question_is_asked() {
     let world = EngineHarness::new(vec![file_writing_tool("write"), answering_tool("scan", "x")]);
     assert_eq!(success_text(&world.run("write", "{}").await), "written");
     assert_eq!(success_text(&world.engine.call(call_of(client("c"), "scan")).await), "x");
@@ -98,7 +98,7 @@ async fn each_question_has_its_own_two_minutes_outside_the_call_deadline_e1() {
         r#"{"permissions":{"default":"ask"},"approval":{"rules":[{"mode":"always","caller_may_answer":true}]}}"#,
     );
     let _watching = world.engine.questions().watch();
-    // Less than persons will take.
+    // Less time than persons will take.
     let running = world.start(CallRequest { timeout: Some(secs(5)), ..call("scan", "{}") });
     let mut kinds = Vec::new();
     for _ in 0..3 {
@@ -149,7 +149,7 @@ async fn an_unanswered_question_ends_the_call_after_two_minutes_e1() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn with_nobody_there_it_ends_at_once_and_says_how_to_grant_it() {
+async fn without_a_responder_the_call_ends_at_once_with_a_hint() {
     let world = EngineHarness::new(vec![file_writing_tool("write"), answering_tool("scan", "x")]);
     world.set_policy(ASK_FOR_FILES);
     let finished = world.engine.call(call_of(client("token-7"), "write")).await;
@@ -157,7 +157,7 @@ async fn with_nobody_there_it_ends_at_once_and_says_how_to_grant_it() {
     assert_eq!((refused.code, refused.kind()), (Code::ApprovalUnavailable, ErrorKind::PermissionDenied));
     assert_eq!(
         refused.message,
-        "The permission files.write needs a person's approval, and nobody is there to ask"
+        "The permission files.write needs a person's approval, and nobody is available to answer"
     );
     let hint = refused.hint.as_deref().unwrap();
     assert!(
@@ -171,7 +171,7 @@ async fn with_nobody_there_it_ends_at_once_and_says_how_to_grant_it() {
     let refused = expect_error(&finished);
     assert_eq!(
         refused.message,
-        "The call of phone/scan needs a person's approval, and nobody is there to ask"
+        "The call of phone/scan needs a person's approval, and nobody is available to answer"
     );
     let hint = refused.hint.as_deref().unwrap();
     assert!(hint.contains("`toolway grants add phone/scan --for token-7`"), "{hint}");
@@ -197,9 +197,9 @@ async fn denied_and_permanently_denied_have_different_codes_e2() {
     assert_eq!((for_good.code, for_good.kind()), (Code::DeniedAlways, ErrorKind::PermissionDenied));
     assert_eq!(
         for_good.message,
-        "Permission files.write was denied by the user for good; asking again is of no use"
+        "Permission files.write was denied by the user permanently; do not ask again"
     );
-    assert_eq!(for_good.hint.as_deref(), Some("The setting permissions.rules changes that"));
+    assert_eq!(for_good.hint.as_deref(), Some("Change the setting permissions.rules to allow it"));
 
     world.set_policy(&by_rule("ask"));
     let _watching = world.engine.questions().watch();
@@ -213,7 +213,7 @@ async fn denied_and_permanently_denied_have_different_codes_e2() {
     assert_eq!(expect_error(&finished).message, for_good.message);
     assert_eq!(
         expect_error(&finished).hint.as_deref(),
-        Some("The owner can take that back with `toolway grants revoke`")
+        Some("The owner can revoke this with `toolway grants revoke`")
     );
     let grant = world.engine.grants().list()[0].id;
     let finished = world.run("write", "{}").await;
@@ -223,7 +223,7 @@ async fn denied_and_permanently_denied_have_different_codes_e2() {
     );
     assert_eq!(
         expect_error(&finished).hint.as_deref(),
-        Some(format!("`toolway grants revoke {grant}` changes that").as_str())
+        Some(format!("To revoke the denial, run `toolway grants revoke {grant}`").as_str())
     );
     assert_eq!(finished.durations.waiting, secs(0), "nobody is asked again");
 
@@ -233,7 +233,7 @@ async fn denied_and_permanently_denied_have_different_codes_e2() {
         (
             ConsentDecision::DeniedAlways,
             Code::DeniedAlways,
-            "The call of phone/scan was denied by the user for good",
+            "The call of phone/scan was denied by the user permanently",
         ),
     ] {
         let running = world.start(call("scan", "{}"));
@@ -244,7 +244,7 @@ async fn denied_and_permanently_denied_have_different_codes_e2() {
     assert_code(&world.run("scan", "{}").await, Code::DeniedAlways);
 }
 
-/// For each scope: which later calls of `write` are asked about again.
+/// Later calls of `write` that ask again, for each scope.
 #[tokio::test(start_paused = true)]
 async fn an_approval_applies_only_to_its_tool_and_scope_e8() {
     let later = [
@@ -282,7 +282,7 @@ async fn an_approval_applies_only_to_its_tool_and_scope_e8() {
             }
             let other = world.engine.call(call_of(chat_caller("a", "cook", "s1"), "write_too")).await;
             assert_code(&other, Code::ApprovalUnavailable);
-            // Revoked, the next call asks again.
+            // After a revocation the next call asks again.
             for grant in world.engine.grants().list() {
                 assert!(world.engine.grants().revoke(grant.id).await.unwrap());
             }
@@ -317,9 +317,9 @@ async fn a_read_only_tool_of_a_trusted_source_runs_without_a_question_e8() {
     }
 }
 
-/// What is asked about a permission is nothing to do with whether the tool may run, nor the other way round.
+/// Consent to a permission and approval of a call are independent.
 #[tokio::test(start_paused = true)]
-async fn a_permission_and_an_approval_are_two_things() {
+async fn a_permission_and_an_approval_are_independent() {
     let world = EngineHarness::new(vec![file_writing_tool("write")]);
     world.set_policy(
         r#"{"permissions":{"rules":[{"permission":"files.*","state":"ask"}]},"approval":{"default":"always"}}"#,
@@ -339,7 +339,7 @@ async fn a_permission_and_an_approval_are_two_things() {
     let notes = world.recorder.records_of(finished.id)[0].notes.clone().unwrap();
     assert_eq!(notes.approved_by.as_deref(), Some("owner"));
 
-    // What was granted needs no answer; the last word is the person's.
+    // A granted permission needs no answer; the approval is still required.
     let running = world.start(call("write", "{}"));
     assert_eq!(
         world.answer_question(ConsentDecision::Granted, ConsentScope::Always).await.kind,
@@ -363,7 +363,7 @@ async fn no_field_of_a_call_approves_it_e9() {
     let both = r#"{"permissions":{"rules":[{"permission":"files.*","state":"ask"}]},"approval":{"default":"always"}}"#;
     let claims = r#"{"approved":true,"approval":"never","approved_by":"owner","permission":"granted","decision":"granted",
         "scope":"always","grant":"*","_meta":{"approved":true},"role":"owner","caller_may_answer":true}"#;
-    // Named one by one: a field that is added has to be thought of here.
+    // All fields are listed, so that a new field must be considered here.
     let plain = call_of(client("c"), "write");
     let CallRequest {
         id: _,
@@ -405,7 +405,7 @@ async fn no_field_of_a_call_approves_it_e9() {
     assert_code(&world.engine.call(with_everything()).await, Code::ApprovalUnavailable);
     assert!(told.lock().is_empty(), "what only the owner may answer is not even shown");
 
-    // Its own permission it may answer, and is asked, but that approves no call.
+    // The client may answer for its own permission, but that approves no call.
     world.set_policy(both);
     let running = world.start(with_everything());
     let question = world.open_question().await;
@@ -418,7 +418,7 @@ async fn no_field_of_a_call_approves_it_e9() {
     assert_eq!(answer(ConsentScope::Session), Ok(()));
     assert_code(&running.await.unwrap(), Code::ApprovalUnavailable);
 
-    // With the owner there, the client can't answer in its place.
+    // While an owner watches, the client cannot answer in its place.
     let _watching = world.engine.questions().watch();
     let running = world.start(with_everything());
     let question = world.open_question().await;
@@ -467,7 +467,7 @@ async fn the_caller_is_asked_on_its_own_connection() {
     let told: Vec<_> = told.lock().drain(..).map(|event| matches!(event, QuestionEvent::Asked(_))).collect();
     assert_eq!(told, [true, false], "asked, and over");
 
-    // Approval only where it was opened to callers.
+    // An approval only if the rule allows callers to answer.
     world.set_policy(APPROVE_ALL);
     assert_code(&world.engine.call(call_with_sink(client("c"), "scan")).await, Code::ApprovalUnavailable);
     world.set_policy(APPROVE_ALL_OPENED);
@@ -483,9 +483,9 @@ async fn the_caller_is_asked_on_its_own_connection() {
     running.abort();
 }
 
-/// As in the terminal of `toolway tools call`: the owner calls, and is asked there.
+/// As in the terminal of `toolway tools call`: the owner calls and is asked there.
 #[tokio::test(start_paused = true)]
-async fn an_owner_that_calls_is_asked_on_its_own_connection_also_what_only_owners_may_answer() {
+async fn an_owner_is_asked_on_its_own_connection_even_for_owner_questions() {
     let world = EngineHarness::new(vec![answering_tool("scan", "x")]);
     world.set_policy(APPROVE_ALL);
     assert_code(&world.run("scan", "{}").await, Code::ApprovalUnavailable);
@@ -497,7 +497,7 @@ async fn an_owner_that_calls_is_asked_on_its_own_connection_also_what_only_owner
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_question_says_what_it_is_about() {
+async fn a_question_describes_the_call() {
     let world = EngineHarness::new(vec![file_writing_tool("write"), answering_tool("scan", "x")]);
     world.set_policy(
         r#"{"policy":{"rules":[{"name":"careful","when":{"tools":["*/scan"]},"effect":"ask"},
@@ -604,10 +604,10 @@ async fn an_answer_while_the_gateway_waits_for_its_calls_still_counts() {
     down.await.unwrap();
 }
 
-/// The parts of a call's time: a person before it, its turn, the tool, a person within the tool.
+/// The phases of a call: a person before it, the queue, the tool, a person during the run.
 #[tokio::test(start_paused = true)]
-async fn waiting_queueing_and_running_are_kept_apart() {
-    let unlock = SpecDocument { permissions: vec!["door.open".to_owned()], ..sequential_document("unlock") };
+async fn waiting_queueing_and_running_are_measured_separately() {
+    let unlock = SpecDocument { permissions: vec!["lock.open".to_owned()], ..sequential_document("unlock") };
     let world = EngineHarness::new(vec![
         tool(unlock, |_, cx| async move {
             sleep(secs(2)).await;
@@ -641,7 +641,7 @@ async fn waiting_queueing_and_running_are_kept_apart() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_changed_tool_waits_for_the_owner_where_that_is_set() {
+async fn a_changed_tool_waits_for_the_owner_if_configured() {
     let world = EngineHarness::new(vec![answering_tool("scan", "x"), answering_tool("ring", "rang")]);
     let scan = "phone/scan".parse().unwrap();
     world.engine.changed_tools().set(&scan, true);
@@ -649,7 +649,7 @@ async fn a_changed_tool_waits_for_the_owner_where_that_is_set() {
     world.set_policy(r#"{"policy":{"changed_tools":"ask"}}"#);
     assert_eq!(success_text(&world.run("ring", "{}").await), "rang");
     assert_code(&world.run("scan", "{}").await, Code::ApprovalUnavailable);
-    // Not even what was said of it before counts, nor is the caller asked.
+    // Earlier answers do not count, and the caller is not asked.
     world.engine.grants().add(always(None)).await.unwrap();
     assert_code(&world.engine.call(call_with_sink(client("c"), "scan")).await, Code::ApprovalUnavailable);
 
@@ -663,7 +663,7 @@ async fn a_changed_tool_waits_for_the_owner_where_that_is_set() {
         let running = world.start(call("scan", "{}"));
         let question = world.answer_question(choice, scope).await;
         assert_eq!((&question.kind, question.kind.as_str()), (&QuestionKind::ChangedTool, "approval"));
-        assert_eq!(question.reason, "phone/scan is not what it was when it was last accepted");
+        assert_eq!(question.reason, "phone/scan has changed since it was last accepted");
         let finished = running.await.unwrap();
         assert_eq!(finished.outcome.error().map(|error| error.code), code, "{choice:?} {scope:?}");
         assert!(world.engine.changed_tools().contains(&scan), "that is for whoever compares specs to say");
@@ -673,7 +673,7 @@ async fn a_changed_tool_waits_for_the_owner_where_that_is_set() {
     assert_eq!(success_text(&world.run("scan", "{}").await), "x");
 }
 
-/// A grant of everything, or of a permission of everything.
+/// A grant for all tools, or for a permission of all tools.
 fn always(permission: Option<&str>) -> Grant {
     Grant {
         id: GrantId::new(),
@@ -688,7 +688,7 @@ fn always(permission: Option<&str>) -> Grant {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_granted_beforehand_needs_nobody_until_it_ends() {
+async fn an_earlier_grant_needs_no_question_until_it_expires() {
     let world = EngineHarness::new(vec![file_writing_tool("write")]);
     world.set_policy(ASK_FOR_FILES);
     let grant = always(Some("files.write"));
@@ -715,14 +715,14 @@ async fn a_rule_that_denies_is_not_overruled_by_a_grant() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_no_given_beforehand_holds_where_nobody_would_be_asked() {
+async fn an_earlier_denial_applies_even_without_a_question() {
     let world = EngineHarness::new(vec![file_writing_tool("write"), answering_tool("scan", "x")]);
     assert_eq!(success_text(&world.run("scan", "{}").await), "x");
     let no = Grant { verdict: GrantVerdict::DeniedAlways, ..always(None) };
     world.engine.grants().add(no.clone()).await.unwrap();
     let refused = world.run("scan", "{}").await;
     assert_code(&refused, Code::DeniedAlways);
-    let hint = format!("`toolway grants revoke {}` changes that", no.id);
+    let hint = format!("To revoke the denial, run `toolway grants revoke {}`", no.id);
     assert_eq!(expect_error(&refused).hint.as_deref(), Some(hint.as_str()));
     assert!(world.engine.grants().revoke(no.id).await.unwrap());
     assert_eq!(success_text(&world.run("scan", "{}").await), "x");
@@ -734,7 +734,7 @@ async fn a_no_given_beforehand_holds_where_nobody_would_be_asked() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_owner_sets_how_long_a_person_has() {
+async fn the_time_limit_for_persons_is_configurable() {
     let settings = EngineSettings { person_timeout: millis(1500), ..EngineSettings::default() };
     let world = EngineHarness::with_settings(settings, vec![file_writing_tool("write")]);
     world.set_policy(ASK_FOR_FILES);
@@ -749,9 +749,9 @@ async fn the_owner_sets_how_long_a_person_has() {
     );
 }
 
-/// Calls that wait for persons hold nobody else up, and take no turn of their source.
+/// Calls that wait for persons block no other call, and do not hold the barrier of their source.
 #[tokio::test(start_paused = true)]
-async fn who_waits_for_a_person_holds_nobody_up() {
+async fn a_call_that_waits_for_a_person_blocks_no_other() {
     let print = SpecDocument { permissions: vec!["files.write".to_owned()], ..sequential_document("print") };
     let world = EngineHarness::new(vec![endless_tool(print), answering_tool("scan", "x")]);
     world.set_policy(ASK_FOR_FILES);

@@ -1,4 +1,4 @@
-//! The owner's hooks around a call.
+//! Tests of hooks around a call.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -21,7 +21,7 @@ use crate::{
     HookCall, HookEntry, HookError, HookErrorAction, RawArguments,
 };
 
-/// What a hook does when it is asked.
+/// Behavior of a test hook.
 #[derive(Clone)]
 enum HookBehavior<T> {
     Answer(T),
@@ -46,7 +46,7 @@ async fn perform<T>(what: HookBehavior<T>) -> Result<T, HookError> {
 
 type HookLog = Arc<Mutex<Vec<String>>>;
 
-/// A hook that notes what it sees and does what it is told.
+/// A hook that logs its calls and behaves as configured.
 struct LoggingHook {
     name: &'static str,
     log: HookLog,
@@ -109,12 +109,12 @@ fn replace(with: &str) -> HookBehavior<AfterCallDecision> {
     HookBehavior::Answer(AfterCallDecision::Replace(ToolOutput::text(with)))
 }
 
-/// A tool that says what it was given.
+/// A tool that returns its arguments.
 fn echo(document: SpecDocument) -> Arc<dyn crate::Tool> {
     tool(document, |arguments, _| std::future::ready(Ok(ToolOutput::text(arguments.raw().get()))))
 }
 
-/// What one hook makes of a call of `echo` with `{"n":1}`.
+/// Result of a call of `echo` with `{"n":1}` and one hook.
 async fn call_with_hook(entry: HookEntry) -> (EngineHarness, crate::FinishedCall) {
     let world = EngineHarness::new(vec![echo(document_with_parameters(
         "echo",
@@ -132,7 +132,7 @@ fn recorded_hooks(world: &EngineHarness) -> Vec<String> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn hooks_are_asked_in_order_each_seeing_what_the_one_before_made() {
+async fn hooks_run_in_order_and_see_earlier_changes() {
     let log = HookLog::default();
     let world = EngineHarness::new(vec![echo(document("echo"))]);
     world.engine.set_hooks(vec![
@@ -164,7 +164,7 @@ async fn hooks_are_asked_in_order_each_seeing_what_the_one_before_made() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_hook_that_does_nothing_leaves_no_trace() {
+async fn a_hook_that_changes_nothing_is_not_recorded() {
     let log = HookLog::default();
     let (world, finished) = call_with_hook(passive_hook(&log, "first")).await;
     assert_eq!(success_text(&finished), r#"{"n":1}"#);
@@ -173,7 +173,7 @@ async fn a_hook_that_does_nothing_leaves_no_trace() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn changed_arguments_are_checked_again() {
+async fn changed_arguments_are_validated_again() {
     let log = HookLog::default();
     for (changed, problem) in [
         (r#"{"n":"two"}"#, r#"/n: "two" is not of type "integer""#),
@@ -192,7 +192,7 @@ async fn changed_arguments_are_checked_again() {
             refused.message,
             format!("The hook \"careless\" changed the arguments: Invalid arguments: {problem}")
         );
-        assert_eq!(refused.hint.as_deref(), Some("The hook has to be mended by the owner"));
+        assert_eq!(refused.hint.as_deref(), Some("The owner must fix the hook"));
         assert!(!refused.dispatched);
         let record = world.recorder.single_record();
         assert_eq!(record.attempts, 0, "nothing invalid runs");
@@ -201,7 +201,7 @@ async fn changed_arguments_are_checked_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_hooks_put_in_the_place_of_arguments_is_recorded_without_its_secrets() {
+async fn arguments_changed_by_hooks_are_recorded_masked() {
     let parameters = r#"{"properties":{"pin":{"writeOnly":true}}}"#;
     let world = EngineHarness::new(vec![echo(document_with_parameters("echo", parameters))]);
     let log = HookLog::default();
@@ -219,7 +219,7 @@ async fn what_hooks_put_in_the_place_of_arguments_is_recorded_without_its_secret
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_hook_can_cancel_and_those_after_it_are_not_asked() {
+async fn a_hook_can_cancel_and_later_hooks_do_not_run() {
     let log = HookLog::default();
     let world = EngineHarness::new(vec![echo(document("echo"))]);
     let stop = HookBehavior::Answer(BeforeCallDecision::Cancel { reason: "not on a Sunday".to_owned() });
@@ -231,7 +231,7 @@ async fn a_hook_can_cancel_and_those_after_it_are_not_asked() {
     let finished = world.run("echo", "{}").await;
     let cancelled = expect_error(&finished);
     assert_eq!((cancelled.code, cancelled.kind()), (Code::HookCancelled, ErrorKind::ExecutionError));
-    assert_eq!(cancelled.message, r#"The hook "stops" stopped the call: not on a Sunday"#);
+    assert_eq!(cancelled.message, r#"The hook "stops" cancelled the call: not on a Sunday"#);
     assert!(!cancelled.dispatched && !cancelled.retryable);
     assert_eq!(
         *log.lock(),
@@ -275,7 +275,7 @@ async fn hooks_see_errors_and_may_replace_them() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_replaced_output_is_bounded_like_another() {
+async fn a_replaced_output_has_the_same_size_limit() {
     let settings = EngineSettings { output_bytes: 10, ..EngineSettings::default() };
     let world = EngineHarness::with_settings(
         settings,
@@ -299,7 +299,7 @@ async fn a_replaced_output_is_bounded_like_another() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_output_of_other_parts_can_be_put_in_its_place() {
+async fn a_hook_can_replace_an_output_by_other_parts() {
     let picture = ContentPart::Image { data: "QUJD".to_owned(), mime_type: "image/png".to_owned() };
     let output = ToolOutput::new(vec![picture], Some(raw(r#"{"a":1}"#)));
     let log = HookLog::default();
@@ -330,12 +330,12 @@ async fn an_output_keeps_its_original_until_a_hook_replaces_it() {
     assert_eq!(originals, [Some(raw(r#"{"x":1}"#)), None]);
 }
 
-/// What a hook that fails says, by what fails and when, and what becomes of the call.
+/// Error of a failing hook, by the kind and stage of the failure, and the effect on the call.
 #[tokio::test(start_paused = true)]
-async fn a_hook_that_fails_lets_the_call_go_on_or_ends_it_as_the_owner_says() {
+async fn a_failing_hook_lets_the_call_continue_or_ends_it_as_configured() {
     let log = HookLog::default();
     for (fault, words, takes) in
-        [(0, "it broke", 0), (1, "it crashed", 0), (2, "it did not answer within 5000 ms", 5)]
+        [(0, "it broke", 0), (1, "it crashed", 0), (2, "it timed out after 5000 ms", 5)]
     {
         let before = [HookBehavior::Fail("it broke"), HookBehavior::Panic, HookBehavior::Hang][fault].clone();
         let after = [HookBehavior::Fail("it broke"), HookBehavior::Panic, HookBehavior::Hang][fault].clone();
@@ -357,7 +357,10 @@ async fn a_hook_that_fails_lets_the_call_go_on_or_ends_it_as_the_owner_says() {
         let failed = expect_error(&finished);
         assert_eq!((failed.code, failed.dispatched), (Code::HookCancelled, false));
         assert_eq!(failed.message, format!("The hook \"strict\" failed: {words}"));
-        assert_eq!(failed.hint.as_deref(), Some("The owner has set that calls do not go on without it"));
+        assert_eq!(
+            failed.hint.as_deref(),
+            Some("The hook's setting on_failure is closed, so the call cannot continue")
+        );
         assert_eq!(world.recorder.single_record().attempts, 0);
         assert_eq!(recorded_hooks(&world), ["strict"]);
 
@@ -370,7 +373,7 @@ async fn a_hook_that_fails_lets_the_call_go_on_or_ends_it_as_the_owner_says() {
     }
 }
 
-/// A hook whose code fails before there is a future.
+/// A hook that panics before it returns a future.
 struct PanickingHook;
 
 impl Hook for PanickingHook {
@@ -388,7 +391,7 @@ impl Hook for PanickingHook {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_hook_that_crashes_before_it_begins_is_bounded_too() {
+async fn a_hook_that_panics_before_its_future_is_caught() {
     let (_, finished) = call_with_hook(entry(PanickingHook, "early")).await;
     assert_eq!(expect_error(&finished).message, r#"The hook "early" failed: it crashed"#);
     let open = HookEntry { on_error: HookErrorAction::FailOpen, ..entry(PanickingHook, "early") };
@@ -396,7 +399,7 @@ async fn a_hook_that_crashes_before_it_begins_is_bounded_too() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn after_a_hook_that_failed_no_more_are_asked() {
+async fn after_a_failed_hook_no_more_hooks_run() {
     let log = HookLog::default();
     let world = EngineHarness::new(vec![echo(document("echo"))]);
     world.engine.set_hooks(vec![
@@ -413,7 +416,7 @@ async fn after_a_hook_that_failed_no_more_are_asked() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_hook_sees_the_tools_it_is_for_at_the_times_it_is_for() {
+async fn a_hook_runs_for_its_tools_at_its_stages() {
     let log = HookLog::default();
     let world = EngineHarness::new(vec![echo(document("echo")), answering_tool("ring", "rang")]);
     let only =
@@ -439,7 +442,7 @@ async fn a_hook_sees_the_tools_it_is_for_at_the_times_it_is_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_hook_is_told_who_calls_what_from_where() {
+async fn a_hook_receives_caller_tool_and_entry_point() {
     struct CapturingHook(Arc<Mutex<Option<HookCall>>>);
     #[async_trait]
     impl Hook for CapturingHook {
@@ -460,7 +463,7 @@ async fn a_hook_is_told_who_calls_what_from_where() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_deadline_holds_for_what_hooks_do_before() {
+async fn the_deadline_includes_hooks_before_the_call() {
     let log = HookLog::default();
     let world = EngineHarness::new(vec![tool(document("scan"), |_, cx| async move {
         Ok(ToolOutput::text(cx.remaining().as_secs().to_string()))
@@ -489,7 +492,7 @@ async fn the_deadline_holds_for_what_hooks_do_before() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_can_be_cancelled_while_hooks_are_asked() {
+async fn a_call_can_be_cancelled_while_hooks_run() {
     let log = HookLog::default();
     let world = EngineHarness::new(vec![echo(document("echo"))]);
     let hangs = |entry: HookEntry| HookEntry { timeout: secs(1000), ..entry };
@@ -521,7 +524,7 @@ async fn a_call_can_be_cancelled_while_hooks_are_asked() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_that_is_not_let_through_is_not_shown_to_hooks() {
+async fn a_refused_call_is_not_shown_to_hooks() {
     let log = HookLog::default();
     let world = EngineHarness::new(vec![echo(document_with_parameters("echo", r#"{"required":["n"]}"#))]);
     world.engine.set_hooks(vec![passive_hook(&log, "first")]);

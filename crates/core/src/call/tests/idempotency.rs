@@ -1,4 +1,4 @@
-//! Idempotency (docs/protocol.md, "Calling a tool"): a call with a key runs once.
+//! Tests of idempotency (docs/protocol.md, "Calling a tool"): a call with a key runs once.
 
 mod recorded_outcomes;
 
@@ -16,7 +16,7 @@ use crate::testkit::{
 };
 use crate::{CallRequest, Tool};
 
-/// A tool that takes so long, says how often it has run, and the count.
+/// A tool that takes some time and returns its run number, and the number of its runs.
 fn counting_tool(time: Duration) -> (Arc<dyn Tool>, Arc<AtomicUsize>) {
     let runs = Arc::new(AtomicUsize::new(0));
     let counted = runs.clone();
@@ -59,7 +59,7 @@ async fn the_same_idempotency_key_twice_runs_once_r13() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn many_at_once_run_once() {
+async fn parallel_calls_with_one_key_run_once() {
     let (pay, runs) = counting_tool(secs(1));
     let world = EngineHarness::new(vec![pay]);
     let all: Vec<_> = (0..200).map(|_| world.start(call_with_key("k", "{}"))).collect();
@@ -75,7 +75,7 @@ async fn many_at_once_run_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn without_a_key_each_runs() {
+async fn calls_without_a_key_all_run() {
     let (pay, runs) = counting_tool(secs(0));
     let world = EngineHarness::new(vec![pay]);
     let one = world.run("pay", "{}").await;
@@ -85,7 +85,7 @@ async fn without_a_key_each_runs() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn another_call_under_a_key_is_a_conflict() {
+async fn a_different_call_with_the_same_key_is_a_conflict() {
     let (pay, runs) = counting_tool(secs(5));
     let world = EngineHarness::new(vec![pay, crate::testkit::answering_tool("refund", "x")]);
     let first = world.start(call_with_key("k", r#"{"a":1}"#));
@@ -114,7 +114,7 @@ async fn another_call_under_a_key_is_a_conflict() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_name_that_was_given_does_not_matter_but_the_tool_does() {
+async fn the_key_depends_on_the_tool_and_not_on_the_given_name() {
     let (pay, runs) = counting_tool(secs(0));
     let world = EngineHarness::new(vec![pay]);
     let bare = world.engine.call(call_with_key("k", "{}")).await;
@@ -138,7 +138,7 @@ async fn each_principal_has_its_own_keys() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_key_holds_for_ten_minutes() {
+async fn a_key_is_valid_for_ten_minutes() {
     let (pay, runs) = counting_tool(secs(0));
     let world = EngineHarness::new(vec![pay]);
     let first = world.engine.call(call_with_key("k", "{}")).await;
@@ -170,7 +170,7 @@ async fn a_failure_is_an_outcome_like_any_other() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn arguments_that_do_not_fit_do_not_take_the_key() {
+async fn a_call_with_invalid_arguments_does_not_claim_the_key() {
     let (pay, runs) = counting_tool(secs(0));
     let world = EngineHarness::new(vec![pay]);
     assert_code(&world.engine.call(call_with_key("k", "[]")).await, Code::InvalidArguments);
@@ -179,7 +179,7 @@ async fn arguments_that_do_not_fit_do_not_take_the_key() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_joins_waits_as_long_as_it_wants_to() {
+async fn a_joining_call_waits_up_to_its_own_timeout() {
     let (pay, runs) = counting_tool(secs(20));
     let world = EngineHarness::new(vec![pay]);
     let first = world.start(call_with_key("k", "{}"));
@@ -197,7 +197,7 @@ async fn who_joins_waits_as_long_as_it_wants_to() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_joins_can_cancel_its_own_waiting() {
+async fn a_joining_call_can_be_cancelled() {
     let (pay, _) = counting_tool(secs(20));
     let world = EngineHarness::new(vec![pay]);
     let first = world.start(call_with_key("k", "{}"));
@@ -211,7 +211,7 @@ async fn who_joins_can_cancel_its_own_waiting() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_joins_gets_what_the_first_ended_in_also_when_that_was_cancelled() {
+async fn a_joining_call_gets_the_firsts_outcome_even_if_cancelled() {
     let (pay, runs) = counting_tool(secs(20));
     let world = EngineHarness::new(vec![pay]);
     let first = world.start(call_with_key("k", "{}"));
@@ -229,10 +229,10 @@ async fn who_joins_gets_what_the_first_ended_in_also_when_that_was_cancelled() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_first_call_that_goes_before_it_ran_leaves_the_key_to_the_next() {
+async fn a_first_call_that_leaves_before_it_ran_frees_the_key() {
     let (pay, runs) = counting_tool(secs(1));
     let world = EngineHarness::new(vec![pay]);
-    // Its caller goes while the records are searched.
+    // The caller leaves while the records are searched.
     world.recorder.slow.store(true, Ordering::SeqCst);
     let first = world.start(call_with_key("k", "{}"));
     yield_to_tasks().await;
@@ -247,7 +247,7 @@ async fn a_first_call_that_goes_before_it_ran_leaves_the_key_to_the_next() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn keys_have_a_bounded_length() {
+async fn the_length_of_a_key_is_limited() {
     let (pay, runs) = counting_tool(secs(0));
     let world = EngineHarness::new(vec![pay]);
     for (length, fits) in [(0, false), (1, true), (256, true), (257, false), (100_000, false)] {
@@ -255,7 +255,7 @@ async fn keys_have_a_bounded_length() {
         assert_eq!(finished.outcome.is_success(), fits, "{length}");
         if !fits {
             assert_code(&finished, Code::InvalidArguments);
-            let expected = format!("An idempotency key has 1 to 256 bytes, not {length}");
+            let expected = format!("An idempotency key must have 1 to 256 bytes, not {length}");
             assert_eq!(expect_error(&finished).message, expected);
             assert_eq!(world.recorder.records_of(finished.id)[0].opened.key, None);
         }
@@ -264,7 +264,7 @@ async fn keys_have_a_bounded_length() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_of_its_own_id_is_answered_with_the_firsts() {
+async fn a_repeated_call_returns_the_id_of_the_first() {
     let (pay, _) = counting_tool(secs(0));
     let world = EngineHarness::new(vec![pay]);
     let (one, two) = (CallId::new(), CallId::new());

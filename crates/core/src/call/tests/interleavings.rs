@@ -1,5 +1,5 @@
-//! Invariant "exactly one recorded outcome" under any interleaving: every record that was opened is closed exactly once, with what the caller
-//! got if it was still there.
+//! Property tests of the invariant "exactly one recorded outcome": under any interleaving, every opened
+//! record is closed exactly once, with the outcome that the caller received if it was still there.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::testkit::{
 };
 use crate::{Arguments, CallContext, CallRequest, EngineSettings, FinishedCall, ProgressReport, Tool};
 
-/// What a tool does on its way.
+/// A step of a tool.
 #[derive(Debug, Clone)]
 enum ToolStep {
     Work(u64),
@@ -25,7 +25,7 @@ enum ToolStep {
     Report,
 }
 
-/// How a tool ends.
+/// End of a tool.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum ToolEnding {
     Result,
@@ -35,7 +35,7 @@ enum ToolEnding {
     Never,
 }
 
-/// What the caller does, so many milliseconds after it called.
+/// Departure of the caller, some milliseconds after the call.
 #[derive(Debug, Clone, Copy)]
 enum CallerDeparture {
     Stay,
@@ -53,13 +53,13 @@ struct CallPlan {
     timeout: Option<u64>,
     departure: CallerDeparture,
     key: Option<u8>,
-    /// Whether it says the same as the first call with its key.
+    /// True if the call repeats the first call with its key.
     repeats_first: bool,
-    /// Whether the caller is there to be asked.
+    /// True if the caller can be asked.
     can_be_asked: bool,
 }
 
-/// What a person says to one of the open questions.
+/// A planned answer to one of the open questions.
 #[derive(Debug, Clone, Copy)]
 struct PlannedAnswer {
     at: u64,
@@ -71,15 +71,15 @@ struct PlannedAnswer {
 #[derive(Debug, Clone)]
 struct CallScenario {
     plans: Vec<CallPlan>,
-    /// When the engine is shut down, and how much grace it gives.
+    /// Time of the shutdown, and its grace period.
     shutdown: Option<(u64, u64)>,
     durable: bool,
-    /// Whether the owner sees all questions, from the start to the end.
+    /// True if an owner watches all questions throughout.
     watched: bool,
     answers: Vec<PlannedAnswer>,
 }
 
-/// Times fall together often, so that things happen at the same moment.
+/// Times that often coincide.
 fn moment() -> impl Strategy<Value = u64> {
     (0u64..30).prop_map(|half_seconds| half_seconds * 500)
 }
@@ -153,7 +153,7 @@ fn scenario() -> impl Strategy<Value = CallScenario> {
 /// Largest output in these tests, in bytes.
 const OUTPUT: usize = 10;
 
-/// Does what the plan says that the arguments name, and counts that.
+/// Runs the plan named by the arguments, and counts the run.
 async fn run_plan(
     plans: &[CallPlan],
     runs: &[AtomicUsize],
@@ -189,7 +189,7 @@ async fn run_plan(
     }
 }
 
-/// What became of one caller: what it got, or nothing where it went before.
+/// Result of one caller, or None if it left before.
 type CallerResult = (CallId, Option<FinishedCall>);
 
 fn settings() -> EngineSettings {
@@ -232,19 +232,19 @@ fn call_of_plan(plans: &[CallPlan], at: usize) -> CallRequest {
     }
 }
 
-/// What there is to see when everything is over.
+/// Everything visible at the end of a scenario.
 struct ScenarioResult {
     world: EngineHarness,
     got: Vec<CallerResult>,
-    /// How often each plan ran.
+    /// Number of runs of each plan.
     runs: Vec<usize>,
-    /// Of each question that was told of, its call and how often it was asked and over.
+    /// Call of each question, and how often it was opened and closed.
     questions: Vec<(CallId, usize, usize)>,
-    /// The answers that were taken, by call.
+    /// Accepted answers, by call.
     answers: Vec<(CallId, ConsentDecision)>,
 }
 
-/// Answers open questions as planned; gives what was taken.
+/// Answers open questions as planned, and returns the accepted answers.
 async fn answer_questions(
     world_engine: Arc<crate::Engine>,
     mut words: Vec<PlannedAnswer>,
@@ -371,14 +371,14 @@ fn check_result(plans: &[CallPlan], seen: &ScenarioResult) -> Result<(), TestCas
                 }
                 Code::NoProgress => prop_assert!(ran && error.dispatched),
                 Code::Timeout => {
-                    // Who only waited for another call with its key says that that one may have run.
+                    // A call that only waited for another with its key may report that one as dispatched.
                     prop_assert!(ran == error.dispatched || record.opened.key.is_none());
                 }
                 Code::Cancelled | Code::ShuttingDown => prop_assert_eq!(ran, error.dispatched),
                 Code::Denied | Code::DeniedAlways | Code::ApprovalUnavailable => {
                     prop_assert!(!ran && !error.dispatched && &*record.opened.name == "asking");
                 }
-                other => return Err(TestCaseError::fail(format!("{other} has no place here"))),
+                other => return Err(TestCaseError::fail(format!("{other} is unexpected"))),
             },
         }
     }
@@ -407,7 +407,7 @@ fn check_result(plans: &[CallPlan], seen: &ScenarioResult) -> Result<(), TestCas
     Ok(())
 }
 
-/// Panics that a plan asked for are not worth a line each.
+/// Suppresses the output of planned panics.
 fn quiet_panics() {
     static ONCE: std::sync::Once = std::sync::Once::new();
     ONCE.call_once(|| {
@@ -433,7 +433,7 @@ proptest! {
     }
 }
 
-/// Numbers that look random and are the same every time.
+/// Deterministic pseudo-random numbers.
 struct PseudoRandom(u64);
 
 impl PseudoRandom {
@@ -449,9 +449,9 @@ async fn yields(count: u64) {
     }
 }
 
-/// The same on several threads, where the order is the machine's.
+/// The same with several threads, in nondeterministic order.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn on_several_threads_too() {
+async fn every_call_ends_in_one_recorded_outcome_on_several_threads() {
     quiet_panics();
     let runs: Arc<Vec<_>> = Arc::new((0..3000).map(|_| AtomicUsize::new(0)).collect());
     let counted = runs.clone();
@@ -495,7 +495,7 @@ async fn on_several_threads_too() {
                 let Some(question) = engine.questions().visible_to(&owner()).pop() else { continue };
                 let choice = [ConsentDecision::Granted, ConsentDecision::Granted, ConsentDecision::Denied]
                     [dice.below(3) as usize];
-                // The other one may have been quicker.
+                // Another answer may have been faster.
                 let _ = engine.questions().answer(question.id, &owner(), choice, ConsentScope::Once);
             }
         })

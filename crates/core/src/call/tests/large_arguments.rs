@@ -1,4 +1,4 @@
-//! Arguments that take long to check, and schemas that ask for that.
+//! Tests of arguments that are expensive to validate, and of schemas that cause this.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::{
     RawArguments, Tool,
 };
 
-/// A tool that says how much time it had.
+/// A tool that returns its remaining time.
 fn counting_tool(parameters: &Value) -> Arc<dyn Tool> {
     tool(document_with_parameters("take", &parameters.to_string()), |_, cx| async move {
         Ok(ToolOutput::text(format!("{} s left", cx.remaining().as_secs())))
@@ -28,13 +28,13 @@ fn texts() -> Value {
     json!({"properties": {"l": {"items": {"type": "string"}}}})
 }
 
-/// Arguments too large to be checked on the spot.
+/// Arguments too large for inline validation.
 fn large(item: &str) -> String {
     json!({ "l": vec![item; 20_000] }).to_string()
 }
 
 #[tokio::test(start_paused = true)]
-async fn large_arguments_are_checked_as_small_ones_are() {
+async fn large_arguments_are_validated_like_small_ones() {
     let world = EngineHarness::new(vec![counting_tool(&texts())]);
     assert_eq!(success_text(&world.run("take", &large("abc")).await), "30 s left");
     let wrong = format!(r#"{{"l":["{}",5]}}"#, "x".repeat(100_000));
@@ -57,9 +57,10 @@ async fn large_arguments_are_checked_as_small_ones_are() {
     assert_eq!(world.engine.abandoned_runs(), 0);
 }
 
-/// With as many checks running as may, the next waits for its turn, under its own deadline, and nobody else does.
+/// With the maximum number of running validations, the next waits under its own deadline, and other calls do
+/// not.
 #[tokio::test(start_paused = true)]
-async fn waiting_to_be_checked_is_the_calls_own_time() {
+async fn waiting_for_validation_counts_against_the_calls_deadline() {
     let world = EngineHarness::new(vec![counting_tool(&texts()), answering_tool("ring", "rang")]);
     let all = u32::try_from(crate::engine::MAX_HEAVY_CHECKS).unwrap();
     let busy = world.engine.heavy_checks.clone().acquire_many_owned(all).await.unwrap();
@@ -110,7 +111,7 @@ async fn waiting_to_be_checked_is_the_calls_own_time() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_hooks_make_of_arguments_may_be_large_too() {
+async fn arguments_changed_by_hooks_may_be_large() {
     struct ReplacingHook(String);
     #[async_trait]
     impl Hook for ReplacingHook {
@@ -139,9 +140,9 @@ async fn what_hooks_make_of_arguments_may_be_large_too() {
     );
 }
 
-/// What a validator could not stop doing is not begun: items that each could be one of very many things.
+/// A validation that could not be stopped is not started: items with very many alternatives.
 #[tokio::test(start_paused = true)]
-async fn what_would_take_too_long_to_check_is_refused() {
+async fn arguments_that_are_too_expensive_to_validate_are_refused() {
     let choices: Vec<_> = (0..2000).map(|number| json!({"required": [format!("k{number}")]})).collect();
     let world =
         EngineHarness::new(vec![counting_tool(&json!({"properties": {"l": {"items": {"anyOf": choices}}}}))]);
@@ -152,18 +153,18 @@ async fn what_would_take_too_long_to_check_is_refused() {
         refused.message,
         "Invalid arguments: checking them against the tool's schema would take too long"
     );
-    assert_eq!(refused.hint.as_deref(), Some("Give less at a time"));
+    assert_eq!(refused.hint.as_deref(), Some("Use smaller arguments"));
     let finished = world.run("take", &items(10)).await;
     assert_eq!(
         expect_error(&finished).message,
-        "Invalid arguments: (the arguments): too much may be wrong with them to list it"
+        "Invalid arguments: (the arguments): not valid; there may be too many problems to list"
     );
     assert_eq!(success_text(&world.run("take", r#"{"l":[{"k1999":1}]}"#).await), "30 s left");
 }
 
-/// Tried by backtracking these would not end while anybody waits.
+/// With unlimited backtracking these patterns would never end.
 #[tokio::test(start_paused = true)]
-async fn catastrophic_patterns_end() {
+async fn catastrophic_patterns_are_limited() {
     for pattern in [
         r"^(a+)+$",
         r"^(a|aa)+$",
@@ -196,9 +197,10 @@ async fn catastrophic_patterns_end() {
     assert_code(&usual.run("take", r#"{"a":"password"}"#).await, Code::InvalidArguments);
 }
 
-/// A grammar of expressions: to say no is quick, to say why would take ten times as long for each level.
+/// A grammar of expressions: validation is fast, but listing violations would take ten times as long per
+/// level.
 #[tokio::test(start_paused = true)]
-async fn deep_arguments_of_a_recursive_schema_end() {
+async fn deep_arguments_of_a_recursive_schema_are_limited() {
     let kinds: Vec<_> = (0..10)
         .map(|kind| {
             json!({"type": "object", "required": ["kind"], "properties": {
@@ -218,7 +220,7 @@ async fn deep_arguments_of_a_recursive_schema_end() {
         let finished = world.run("take", &nested(depth, "nope")).await;
         assert_eq!(
             expect_error(&finished).message,
-            "Invalid arguments: (the arguments): too much may be wrong with them to list it"
+            "Invalid arguments: (the arguments): not valid; there may be too many problems to list"
         );
     }
     let chain = (0..60).fold(json!({"kind": "nope"}), |inner, _| json!({"kind": "k9", "left": inner}));
@@ -232,7 +234,7 @@ async fn deep_arguments_of_a_recursive_schema_end() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn ten_thousand_properties_are_no_trouble() {
+async fn ten_thousand_properties_are_validated() {
     let property =
         json!({"anyOf": [{"type": "string", "description": "x"}, {"type": "integer"}, {"type": "null"}]});
     let properties: serde_json::Map<_, _> =
@@ -247,7 +249,7 @@ async fn ten_thousand_properties_are_no_trouble() {
     let finished = world.run("take", &all(json!([1]))).await;
     assert_eq!(
         expect_error(&finished).message,
-        "Invalid arguments: (the arguments): too much may be wrong with them to list it"
+        "Invalid arguments: (the arguments): not valid; there may be too many problems to list"
     );
     let finished = world.run("take", r#"{"p5":[1],"p7":"x"}"#).await;
     assert!(
@@ -258,7 +260,7 @@ async fn ten_thousand_properties_are_no_trouble() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn many_items_that_must_differ_are_no_trouble() {
+async fn many_unique_items_are_validated() {
     let world = EngineHarness::new(vec![counting_tool(&json!({"properties": {"l": {"uniqueItems": true}}}))]);
     let items = |last: usize| json!({ "l": (0..100_000).chain([last]).map(|at| json!({"a": [at]})).collect::<Vec<_>>() });
     assert_eq!(success_text(&world.run("take", &items(100_000).to_string()).await), "30 s left");

@@ -1,4 +1,4 @@
-//! What a caller is told of a name that leads nowhere.
+//! Tests of errors for names that match no tool.
 
 use toolway_types::{Code, ErrorKind, Role};
 
@@ -29,7 +29,7 @@ async fn an_unknown_name_is_refused_as_not_available() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_name_stands_in_the_refusal_as_it_was_given() {
+async fn the_error_contains_the_name_as_given() {
     let world = EngineHarness::new(Vec::new());
     for name in ["", "phone__gone", "a b", "größe"] {
         assert_eq!(
@@ -40,7 +40,7 @@ async fn the_name_stands_in_the_refusal_as_it_was_given() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_may_not_be_used_looks_like_what_is_not_there() {
+async fn a_denied_tool_looks_like_an_unknown_one() {
     let world = EngineHarness::new(vec![answering_tool("scan", "x"), answering_tool("ring", "rang")]);
     let deny = RuleDefinition {
         when: RuleCondition { tools: vec!["*/scan".to_owned()], ..RuleCondition::default() },
@@ -64,14 +64,14 @@ async fn what_may_not_be_used_looks_like_what_is_not_there() {
         assert_eq!(
             world.recorder.records_of(refused.id)[0].opened.tool,
             None,
-            "the record does not tell either"
+            "the record does not show it either"
         );
     }
     assert_eq!(success_text(&engine.call(call("ring", "{}")).await), "rang");
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_role_decides_whether_there_are_tools_at_all() {
+async fn a_role_without_call_rights_has_no_tools() {
     let world = EngineHarness::new(vec![answering_tool("scan", "found")]);
     for (role, may) in
         [(Role::Owner, true), (Role::Client, true), (Role::Companion, true), (Role::Device, false)]
@@ -83,12 +83,13 @@ async fn the_role_decides_whether_there_are_tools_at_all() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_bare_name_that_several_have_is_refused_with_the_full_ones() {
+async fn an_ambiguous_bare_name_is_refused_with_the_full_names() {
     let world = EngineHarness::new(vec![answering_tool("battery", "phone's")]);
     let tablet = world.registry.lease(slug("tablet"), SourceRetention::Names);
     tablet.replace(vec![answering_tool("battery", "tablet's")]);
     let expected =
-        "Several sources have a tool of this name; say which: phone__battery, tablet__battery".to_owned();
+        "Several sources have a tool of this name; use a full name: phone__battery, tablet__battery"
+            .to_owned();
     let finished = world.run("battery", "{}").await;
     assert_code(&finished, Code::ToolNotAvailable);
     assert_eq!(expect_error(&finished).message, "Tool battery is not available");
@@ -103,7 +104,7 @@ async fn a_bare_name_that_several_have_is_refused_with_the_full_ones() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_refusal_says_when_a_tools_source_is_away() {
+async fn the_error_reports_an_offline_source() {
     let world = EngineHarness::new(Vec::new());
     let tablet = world.registry.lease(slug("tablet"), SourceRetention::Names);
     tablet.replace(vec![answering_tool("battery", "x")]);
@@ -117,16 +118,16 @@ async fn the_refusal_says_when_a_tools_source_is_away() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_bare_name_like_a_full_one_is_refused_with_the_full_one() {
+async fn a_bare_name_in_the_form_of_a_full_name_is_refused() {
     let world = EngineHarness::new(vec![answering_tool("tv__volume", "x")]);
     let finished = world.run("tv__volume", "{}").await;
     assert_code(&finished, Code::ToolNotAvailable);
-    assert_eq!(expect_error(&finished).hint.as_deref(), Some("Give the full name: phone__tv__volume"));
+    assert_eq!(expect_error(&finished).hint.as_deref(), Some("Use the full name: phone__tv__volume"));
     assert_eq!(success_text(&world.run("phone__tv__volume", "{}").await), "x");
 }
 
 #[tokio::test(start_paused = true)]
-async fn on_its_own_connection_a_bare_name_is_the_callers_own() {
+async fn a_bare_name_on_the_callers_connection_is_its_own_tool() {
     let world = EngineHarness::new(vec![answering_tool("battery", "phone's")]);
     let tablet = world.registry.lease(slug("tablet"), SourceRetention::Names);
     tablet.replace(vec![answering_tool("battery", "tablet's")]);

@@ -1,4 +1,4 @@
-//! Rules on the way of a call: what is denied does not exist, what is limited is refused, and both at once.
+//! Tests of rules in calls: denied tools, limits, and both.
 
 use tokio_util::sync::CancellationToken;
 use toolway_types::{Code, ErrorKind, Role, ToolError};
@@ -13,13 +13,13 @@ use crate::{CallRequest, Caller, CallerRegistration, FinishedCall, RawArguments,
 
 const NO_SCAN: &str = r#"{"policy":{"rules":[{"when":{"tools":["*/scan"]},"effect":"deny"}]}}"#;
 
-/// What a call of a name that nobody has ends in.
+/// Error of a call of an unknown name.
 fn unknown(name: &str) -> ToolError {
     ToolError::new(Code::ToolNotAvailable, format!("Tool {name} is not available"))
 }
 
-/// The call was refused as one of a tool that does not exist, and so it stands in the record, but for the rule, which
-/// is for the owner.
+/// Checks that the call was refused like one of an unknown tool, also in the record, except for the rule,
+/// which is only for the owner.
 #[track_caller]
 fn assert_unknown(world: &EngineHarness, finished: &FinishedCall, name: &str) {
     assert_eq!(*expect_error(finished), unknown(name));
@@ -32,7 +32,7 @@ fn assert_unknown(world: &EngineHarness, finished: &FinishedCall, name: &str) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_denied_looks_the_same_as_what_is_not_there_by_every_name() {
+async fn a_denied_tool_looks_unknown_by_every_name() {
     let world = EngineHarness::new(vec![answering_tool("scan", "x"), answering_tool("ring", "rang")]);
     world.set_policy(NO_SCAN);
     let own = Caller {
@@ -51,7 +51,7 @@ async fn what_is_denied_looks_the_same_as_what_is_not_there_by_every_name() {
         assert_eq!(world.recorder.records_of(none.id)[0].notes, None);
         assert_eq!(success_text(&world.engine.call(call_of(who, "ring")).await), "rang");
     }
-    // Nor do arguments or a key tell it from one that is not there.
+    // Neither arguments nor a key reveal a difference.
     let pry = CallRequest {
         arguments: RawArguments::Text("{".to_owned()),
         idempotency_key: Some("k".into()),
@@ -61,7 +61,7 @@ async fn what_is_denied_looks_the_same_as_what_is_not_there_by_every_name() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_name_that_is_denied_at_one_source_is_another_sources_alone() {
+async fn a_name_denied_for_one_source_belongs_to_the_other() {
     let world = EngineHarness::new(vec![answering_tool("scan", "the phone's")]);
     let pc = world.registry.lease(slug("pc"), SourceRetention::Names);
     pc.replace(vec![answering_tool("scan", "the computer's")]);
@@ -72,14 +72,14 @@ async fn a_name_that_is_denied_at_one_source_is_another_sources_alone() {
     );
     assert_eq!(success_text(&world.engine.call(call_of(client("c"), "scan")).await), "the computer's");
     assert_code(&world.run("scan", "{}").await, Code::ToolNotAvailable);
-    // Away, it is neither named nor in the way.
+    // An offline denied tool is not named and causes no ambiguity.
     world.phone.replace(Vec::new());
     assert_unknown(&world, &world.engine.call(call_of(client("c"), "phone__scan")).await, "phone__scan");
     assert_eq!(success_text(&world.engine.call(call_of(client("c"), "scan")).await), "the computer's");
 }
 
 #[tokio::test(start_paused = true)]
-async fn other_rules_hold_from_the_next_call_on() {
+async fn new_rules_apply_to_the_next_call() {
     let world = EngineHarness::new(vec![slow_tool(document("scan"), secs(5))]);
     let running = world.start(call("scan", "{}"));
     yield_to_tasks().await;
@@ -90,9 +90,9 @@ async fn other_rules_hold_from_the_next_call_on() {
     assert_eq!(success_text(&world.run("scan", "{}").await), "done");
 }
 
-/// Invariant "what a tool says is data", and a tool whose source changed its annotations.
+/// Invariant "what a tool says is data", with a tool whose source changes its annotations.
 #[tokio::test(start_paused = true)]
-async fn what_a_tool_says_of_itself_counts_where_its_source_is_trusted_and_as_it_is_now() {
+async fn current_annotations_count_if_the_source_is_trusted() {
     let says = |annotations: &str| {
         tool(annotated_document("scan", annotations), |_, _| {
             std::future::ready(Ok(toolway_types::ToolOutput::text("x")))
@@ -123,7 +123,7 @@ async fn neither_a_new_connection_nor_a_rule_reload_resets_a_rate_limit_e6() {
         )
     };
     world.set_policy(&rules(""));
-    // Each call has a caller of its own, as each new connection does.
+    // Each call has its own caller, like each new connection.
     let a_call = |who: &str, name: &str| {
         let (engine, call) = (world.engine.clone(), call_of(client(who), name));
         async move { engine.call(call).await }
@@ -134,7 +134,7 @@ async fn neither_a_new_connection_nor_a_rule_reload_resets_a_rate_limit_e6() {
     let refused = a_call("a", "scan").await;
     let limited = expect_error(&refused);
     assert_eq!((limited.code, limited.kind()), (Code::RateLimited, ErrorKind::ExecutionError));
-    assert_eq!(limited.message, "The policy allows 3 calls a minute, and they are used up");
+    assert_eq!(limited.message, "The policy allows 3 calls per minute, and this limit is reached");
     assert_eq!(limited.hint.as_deref(), Some(r#"Try again in 20 s; the rule is "slow""#));
     assert!(limited.retryable && !limited.dispatched);
     let record = &world.recorder.records_of(refused.id)[0];
@@ -146,8 +146,8 @@ async fn neither_a_new_connection_nor_a_rule_reload_resets_a_rate_limit_e6() {
     assert_code(&a_call("a", "scan").await, Code::RateLimited);
     world.set_policy(&rules(r#"{"when":{"tools":["x/*"]},"effect":"deny"},"#));
     assert_code(&a_call("a", "scan").await, Code::RateLimited);
-    let other_door = Caller { via: crate::EntryPoint::Mcp, session: Some("s".into()), ..client("a") };
-    assert_code(&world.engine.call(call_of(other_door, "scan")).await, Code::RateLimited);
+    let other_entry_point = Caller { via: crate::EntryPoint::Mcp, session: Some("s".into()), ..client("a") };
+    assert_code(&world.engine.call(call_of(other_entry_point, "scan")).await, Code::RateLimited);
 
     assert_eq!(success_text(&a_call("b", "scan").await), "x", "another has its own");
     assert_eq!(success_text(&world.run("scan", "{}").await), "x", "the rule is not for the owner");
@@ -168,7 +168,7 @@ async fn calls_in_flight_are_limited_however_they_end() {
     let refused = world.engine.call(call_of(client("a"), "ring")).await;
     let full = expect_error(&refused);
     assert_eq!((full.code, full.retryable, full.dispatched), (Code::Overloaded, true, false));
-    assert_eq!(full.message, "2 calls are in flight already, which is what the policy allows");
+    assert_eq!(full.message, "2 calls are already in flight; the policy allows no more");
     assert_eq!(world.recorder.records_of(refused.id)[0].notes.as_ref().unwrap().rule.as_deref(), Some("few"));
     assert_eq!(success_text(&world.engine.call(call_of(client("b"), "ring")).await), "x");
     cancel.cancel();
@@ -185,7 +185,7 @@ async fn calls_in_flight_are_limited_however_they_end() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_never_gets_as_far_is_not_counted() {
+async fn a_call_refused_earlier_is_not_counted() {
     let number = r#"{"properties":{"n":{"type":"integer"}}}"#;
     let world = EngineHarness::new(vec![tool(document_with_parameters("scan", number), |_, _| {
         std::future::ready(Ok(toolway_types::ToolOutput::text("x")))

@@ -1,4 +1,4 @@
-//! What is recorded of a call, and when.
+//! Tests of the records of calls.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -11,7 +11,7 @@ use crate::testkit::{
 };
 use crate::{CallDurations, Caller, EngineSettings, EntryPoint};
 
-/// What is recorded of these arguments.
+/// The recorded form of arguments.
 async fn recorded(parameters: &str, arguments: &str) -> String {
     let world =
         EngineHarness::new(vec![tool(document_with_parameters("login", parameters), |arguments, _| {
@@ -22,7 +22,7 @@ async fn recorded(parameters: &str, arguments: &str) -> String {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_record_tells_who_called_what_from_where_and_how_it_ended() {
+async fn a_record_has_caller_tool_entry_point_and_outcome() {
     let world = EngineHarness::new(vec![slow_tool(document("scan"), secs(3))]);
     let principal =
         Principal { id: "token-7".into(), role: Role::Client, agent: Some(Arc::from("housekeeper")) };
@@ -46,7 +46,7 @@ async fn a_record_tells_who_called_what_from_where_and_how_it_ended() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn durations_tell_waiting_from_queueing_from_running() {
+async fn durations_separate_waiting_queueing_and_running() {
     let asking = tool(
         toolway_types::SpecDocument { sequential: true, timeout_ms: Some(100_000), ..document("unlock") },
         |_, cx| async move {
@@ -68,7 +68,7 @@ async fn durations_tell_waiting_from_queueing_from_running() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn listed_names_are_left_out() {
+async fn values_of_listed_names_are_masked() {
     let given = r#"{"user":"ann","Password":"hunter2","deep":[{"api_key":{"a":1}}],"token_count":3,"n":1.0}"#;
     let kept = recorded("null", given).await;
     assert_eq!(
@@ -84,7 +84,7 @@ async fn listed_names_are_left_out() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_owner_says_which_names() {
+async fn the_list_of_masked_names_is_configurable() {
     let settings = EngineSettings { redact: vec!["iban".to_owned()], ..EngineSettings::default() };
     let world = EngineHarness::with_settings(settings, vec![answering_tool("pay", "x")]);
     world.run("pay", r#"{"IBAN":"DE00","password":"x"}"#).await;
@@ -93,7 +93,7 @@ async fn the_owner_says_which_names() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_the_schema_marks_is_left_out() {
+async fn values_marked_write_only_are_masked() {
     let direct = r#"{"properties":{"pin":{"type":"string","writeOnly":true},"user":{"type":"string"}}}"#;
     assert_eq!(recorded(direct, r#"{"pin":"1234","user":"a"}"#).await, r#"{"pin":"[redacted]","user":"a"}"#);
     let nested = r#"{"properties":{"card":{"properties":{"cvc":{"writeOnly":true}}}}}"#;
@@ -109,7 +109,7 @@ async fn what_the_schema_marks_is_left_out() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_typed_tool_marks_is_left_out() {
+async fn write_only_values_of_a_typed_tool_are_masked() {
     #[derive(serde::Deserialize, schemars::JsonSchema)]
     #[schemars(extend("writeOnly" = true))]
     struct PinArgument(String);
@@ -118,24 +118,24 @@ async fn what_a_typed_tool_marks_is_left_out() {
         pin: PinArgument,
         #[schemars(extend("writeOnly" = true))]
         hint: Option<String>,
-        door: String,
+        lock: String,
     }
     let unlock = crate::ToolBuilder::new("unlock", "Made for a test.").build(
         |unlock: UnlockArguments, _| async move {
-            Ok(ToolOutput::text(unlock.pin.0 + &unlock.hint.unwrap_or_default() + &unlock.door))
+            Ok(ToolOutput::text(unlock.pin.0 + &unlock.hint.unwrap_or_default() + &unlock.lock))
         },
     );
     let world = EngineHarness::new(vec![unlock.unwrap()]);
-    let finished = world.run("unlock", r#"{"door":"front","hint":"b","pin":"a"}"#).await;
+    let finished = world.run("unlock", r#"{"lock":"front","hint":"b","pin":"a"}"#).await;
     assert_eq!(success_text(&finished), "abfront");
     assert_eq!(
         world.recorder.single_record().opened.arguments.as_ref().unwrap().get(),
-        r#"{"door":"front","hint":"[redacted]","pin":"[redacted]"}"#
+        r#"{"lock":"front","hint":"[redacted]","pin":"[redacted]"}"#
     );
 }
 
 #[tokio::test(start_paused = true)]
-async fn where_it_is_asked_for_a_call_waits_for_its_record() {
+async fn a_call_waits_for_its_record_if_configured() {
     let world = EngineHarness::new(vec![answering_tool("scan", "found")]);
     world.recorder.durable.store(true, Ordering::SeqCst);
     let running = world.start(call("scan", "{}"));
@@ -162,7 +162,7 @@ async fn a_recorder_that_gives_up_does_not_stop_a_call() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_deadline_holds_while_a_record_is_waited_for() {
+async fn the_deadline_applies_while_a_call_waits_for_its_record() {
     let world = EngineHarness::new(vec![answering_tool("scan", "found")]);
     world.recorder.durable.store(true, Ordering::SeqCst);
     let running = world.start(crate::CallRequest { timeout: Some(secs(5)), ..call("scan", "{}") });
@@ -176,7 +176,7 @@ async fn the_deadline_holds_while_a_record_is_waited_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn it_can_be_cancelled_while_a_record_is_waited_for() {
+async fn a_call_can_be_cancelled_while_it_waits_for_its_record() {
     let world = EngineHarness::new(vec![answering_tool("scan", "found")]);
     world.recorder.durable.store(true, Ordering::SeqCst);
     let cancel = tokio_util::sync::CancellationToken::new();
@@ -192,8 +192,8 @@ async fn it_can_be_cancelled_while_a_record_is_waited_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_caller_that_goes_is_recorded_once_wherever_the_call_is() {
-    // Before it runs.
+async fn a_caller_that_leaves_is_recorded_once_in_every_phase() {
+    // Before the run.
     let world = EngineHarness::new(vec![endless_tool(document("scan"))]);
     world.recorder.durable.store(true, Ordering::SeqCst);
     let running = world.start(call("scan", "{}"));
@@ -204,7 +204,7 @@ async fn a_caller_that_goes_is_recorded_once_wherever_the_call_is() {
     assert_eq!(record.outcome.error().unwrap().code, Code::Cancelled);
     assert!(!record.outcome.error().unwrap().dispatched);
 
-    // While it runs.
+    // During the run.
     let world = EngineHarness::new(vec![endless_tool(document("scan"))]);
     let running = world.start(call("scan", "{}"));
     tokio::time::sleep(secs(2)).await;
@@ -217,7 +217,7 @@ async fn a_caller_that_goes_is_recorded_once_wherever_the_call_is() {
     assert_eq!((record.durations.total, record.durations.running), (secs(2), secs(2)));
     assert_eq!(record.attempts, 1);
 
-    // After its end, while its record is waited for.
+    // After the run, while the call waits for its record.
     let world = EngineHarness::new(vec![answering_tool("scan", "found")]);
     world.recorder.durable.store(true, Ordering::SeqCst);
     let running = world.start(call("scan", "{}"));
@@ -232,7 +232,7 @@ async fn a_caller_that_goes_is_recorded_once_wherever_the_call_is() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_name_longer_than_any_tools_is_recorded_in_part() {
+async fn a_name_longer_than_any_tools_is_recorded_truncated() {
     let world = EngineHarness::new(Vec::new());
     let name = format!("x{}", "é".repeat(5000));
     let finished = world.run(&name, "{}").await;

@@ -1,4 +1,4 @@
-//! What a run ends in when the tool itself ends it.
+//! Tests of runs that the tool itself ends.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -15,7 +15,7 @@ use crate::testkit::{
 use crate::{Arguments, CallContext, CallRequest, CancelReason, EngineSettings, Tool, ToolSpec};
 
 #[tokio::test(start_paused = true)]
-async fn an_error_is_passed_on_as_the_tool_gave_it() {
+async fn an_error_of_the_tool_is_passed_on_unchanged() {
     let given = ToolError::new(Code::FileNotFound, "File not found: /x")
         .with_hint("Look elsewhere")
         .with_dispatched(true);
@@ -27,7 +27,7 @@ async fn an_error_is_passed_on_as_the_tool_gave_it() {
     assert_eq!(world.recorder.single_record().outcome, finished.outcome);
 }
 
-/// A tool whose code fails before there is a future.
+/// A tool that panics before it returns a future.
 struct PanickingTool(Arc<ToolSpec>, bool);
 
 impl Tool for PanickingTool {
@@ -68,7 +68,7 @@ async fn a_panic_is_an_outcome() {
             panic!("while cleaning up")
         }
     }
-    // In a task of its own and within its caller's.
+    // In its own task, and inline.
     for only_waits in [false, true] {
         let at_once = PanickingTool(Arc::new(ToolSpec::compile(document("at_once")).unwrap()), only_waits);
         let world = EngineHarness::new(vec![
@@ -89,7 +89,7 @@ async fn a_panic_is_an_outcome() {
         for (name, reason) in [
             ("text", "out of paper"),
             ("formatted", "0 sheets left"),
-            ("other", "it gave no reason"),
+            ("other", "no reason is known"),
             ("later", "later"),
             ("cleaning", "while cleaning up"),
             ("at_once", "not even started"),
@@ -111,7 +111,7 @@ async fn a_panic_is_an_outcome() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn output_is_limited() {
+async fn the_size_of_an_output_is_limited() {
     let settings = EngineSettings { output_bytes: 100, ..EngineSettings::default() };
     let world = EngineHarness::with_settings(
         settings,
@@ -124,13 +124,13 @@ async fn output_is_limited() {
     let finished = world.run("write", r#"{"bytes":101}"#).await;
     let too_large = expect_error(&finished);
     assert_eq!((too_large.code, too_large.kind()), (Code::OutputTooLarge, ErrorKind::ExecutionError));
-    assert_eq!(too_large.message, "The tool gave 101 bytes, more than the 100 allowed");
+    assert_eq!(too_large.message, "The tool returned 101 bytes; at most 100 are allowed");
     assert!(too_large.hint.as_deref().unwrap().contains("limits.output_bytes"));
     assert!(too_large.dispatched && !too_large.retryable);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_tool_may_say_itself_when_the_request_has_left() {
+async fn a_tool_can_report_when_its_request_was_sent() {
     let mut queued = scripted_tool(document("queued"), |_, _| std::future::pending());
     queued.marks_dispatch = true;
     let mut sent_twice = scripted_tool(document("sent_twice"), |_, cx| async move {
@@ -152,7 +152,7 @@ async fn a_tool_may_say_itself_when_the_request_has_left() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_tool_that_only_waits_is_dropped_at_its_deadline_and_when_its_caller_goes() {
+async fn an_inline_tool_is_dropped_at_its_deadline_and_when_its_caller_leaves() {
     struct DropReasonRecorder(Arc<Mutex<Vec<Option<CancelReason>>>>, CallContext);
     impl Drop for DropReasonRecorder {
         fn drop(&mut self) {

@@ -1,4 +1,4 @@
-//! Sequential tools: a barrier for their source.
+//! Tests of sequential tools, which are a barrier for their source.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -43,9 +43,9 @@ async fn a_sequential_tool_is_a_barrier_for_its_source() {
     assert_eq!(ended, expected);
 }
 
-/// The task that was spawned last tends to run first, so turns must not depend on which one does.
+/// The task spawned last tends to run first, so the order must not depend on it.
 #[tokio::test(start_paused = true)]
-async fn turns_come_in_the_order_of_the_calls() {
+async fn the_barrier_is_acquired_in_the_order_of_the_calls() {
     let ran = Arc::new(parking_lot::Mutex::new(Vec::new()));
     let log = ran.clone();
     let world = EngineHarness::new(vec![tool(
@@ -63,7 +63,7 @@ async fn turns_come_in_the_order_of_the_calls() {
         let engine = world.engine.clone();
         let call = call("print", &format!("{{\"n\":{n}}}"));
         let mut running = Box::pin(async move { engine.call(call).await });
-        // Each has come before the next one is made, but none has run yet.
+        // Each call has arrived before the next one is made, but none has run yet.
         assert!(futures_util::FutureExt::now_or_never(running.as_mut()).is_none());
         running
     });
@@ -75,7 +75,7 @@ async fn turns_come_in_the_order_of_the_calls() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn waiting_for_ones_turn_is_under_the_deadline() {
+async fn waiting_for_the_barrier_counts_against_the_deadline() {
     let print = SpecDocument { sequential: true, progress_timeout_ms: Some(5_000), ..document("print") };
     let world = EngineHarness::new(vec![tool(print, |_, cx| async move {
         for _ in 0..10 {
@@ -100,7 +100,7 @@ async fn waiting_for_ones_turn_is_under_the_deadline() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_cancelled_call_gives_its_turn_away() {
+async fn a_cancelled_call_releases_the_barrier() {
     let print = |name: &str| SpecDocument { sequential: true, ..document(name) };
     let world = EngineHarness::new(vec![endless_tool(print("jam")), slow_tool(print("print"), secs(1))]);
     let jam = world.start(call("jam", "{}"));

@@ -1,4 +1,4 @@
-//! Ends that come from outside the tool, and what the tool learns of them.
+//! Tests of ends from outside the tool, and of the reasons that the tool receives.
 
 use std::sync::Arc;
 
@@ -15,10 +15,10 @@ use crate::testkit::{
 };
 use crate::{CallContext, CallRequest, CancelReason, Tool};
 
-/// Why calls were ended, in order.
+/// Reasons of ended calls, in order.
 type CancelReasons = Arc<Mutex<Vec<Option<CancelReason>>>>;
 
-/// A tool that notes why it was ended, when its future is dropped.
+/// A tool that records the reason for its end when its future is dropped.
 fn reason_noting_tool(document: SpecDocument) -> (Arc<dyn Tool>, CancelReasons) {
     struct CancelReasonGuard(CallContext, CancelReasons);
     impl Drop for CancelReasonGuard {
@@ -39,7 +39,7 @@ fn reason_noting_tool(document: SpecDocument) -> (Arc<dyn Tool>, CancelReasons) 
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_caller_can_cancel() {
+async fn a_caller_can_cancel_its_call() {
     let (noting, reasons) = reason_noting_tool(document("scan"));
     let world = EngineHarness::new(vec![noting]);
     let cancel = CancellationToken::new();
@@ -58,7 +58,7 @@ async fn a_caller_can_cancel() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_tool_learns_why_it_is_ended() {
+async fn the_tool_receives_the_reason_for_its_end() {
     let (noting, reasons) =
         reason_noting_tool(SpecDocument { progress_timeout_ms: Some(3_000), ..document_with_timeout(10) });
     let world = EngineHarness::new(vec![noting]);
@@ -77,7 +77,7 @@ async fn the_tool_learns_why_it_is_ended() {
     assert_eq!(*reasons.lock(), expected.map(Some));
 }
 
-/// A tool to which an answer comes after four seconds, and which hands it over `handing` milliseconds later.
+/// A tool whose answer arrives after four seconds and is returned `handing` milliseconds later.
 fn tool_answered_at_four(handing: u64) -> Arc<dyn Tool> {
     tool(document("scan"), move |_, cx| async move {
         sleep(secs(4)).await;
@@ -88,7 +88,7 @@ fn tool_answered_at_four(handing: u64) -> Arc<dyn Tool> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_that_is_here_is_the_outcome_whatever_comes_then() {
+async fn an_answer_that_has_arrived_is_the_outcome() {
     let world = EngineHarness::new(vec![tool_answered_at_four(500)]);
     let in_time = |timeout| CallRequest { timeout: Some(timeout), ..call("scan", "{}") };
     let finished = world.engine.call(in_time(secs(4) + millis(100))).await;
@@ -107,7 +107,7 @@ async fn an_answer_that_is_here_is_the_outcome_whatever_comes_then() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_tool_that_only_says_that_its_answer_is_here_is_ended() {
+async fn a_tool_that_announces_an_answer_and_returns_none_is_stopped() {
     let world = EngineHarness::new(vec![tool_answered_at_four(60_000)]);
     let finished = world.engine.call(CallRequest { timeout: Some(secs(5)), ..call("scan", "{}") }).await;
     assert_code(&finished, Code::Timeout);
@@ -117,7 +117,7 @@ async fn a_tool_that_only_says_that_its_answer_is_here_is_ended() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_cancelled_before_does_not_run() {
+async fn a_call_cancelled_before_its_start_does_not_run() {
     let (noting, reasons) = reason_noting_tool(document("scan"));
     let world = EngineHarness::new(vec![noting]);
     let cancel = CancellationToken::new();
@@ -144,7 +144,7 @@ async fn a_device_disconnect_error_ends_the_call_at_once_r1() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_tool_that_is_taken_back_ends_its_calls_itself() {
+async fn a_removed_tool_ends_its_calls_itself() {
     let world = EngineHarness::new(vec![slow_tool(document("scan"), secs(3))]);
     let running = world.start(call("scan", "{}"));
     yield_to_tasks().await;
@@ -154,7 +154,7 @@ async fn a_tool_that_is_taken_back_ends_its_calls_itself() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_result_that_is_there_wins_over_an_end_that_comes_after_it() {
+async fn a_result_wins_over_a_later_cancellation() {
     let world = EngineHarness::new(vec![answering_tool("scan", "found")]);
     let cancel = CancellationToken::new();
     let mut running =

@@ -1,4 +1,4 @@
-//! The one deadline of a call, and the bounds inside it.
+//! Tests of the deadline of a call, and of the limits within it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +17,7 @@ pub(super) fn document_with_timeout(seconds: u64) -> SpecDocument {
     SpecDocument { timeout_ms: Some(seconds * 1000), ..document("scan") }
 }
 
-/// How long a call of an endless tool lasts.
+/// Duration of a call of an endless tool.
 async fn time_until_timeout(
     settings: EngineSettings,
     spec: SpecDocument,
@@ -53,7 +53,7 @@ async fn the_deadline_is_the_minimum_of_tool_caller_and_cap_r14() {
     assert_eq!(
         time_until_timeout(settings_with_tool_timeout(60), document_with_timeout(300), None).await,
         secs(60),
-        "the owner's word stands before"
+        "the owner's setting has priority"
     );
     assert_eq!(
         time_until_timeout(settings_with_tool_timeout(600), document_with_timeout(300), None).await,
@@ -67,7 +67,7 @@ async fn the_deadline_is_the_minimum_of_tool_caller_and_cap_r14() {
     assert_eq!(
         time_until_timeout(default(), document_with_timeout(100_000), None).await,
         secs(3600),
-        "nothing passes the cap"
+        "no timeout exceeds the cap"
     );
     let capped = EngineSettings { timeout_cap: secs(10), ..settings_with_tool_timeout(600) };
     assert_eq!(time_until_timeout(capped, document_with_timeout(300), Some(secs(400))).await, secs(10));
@@ -78,7 +78,7 @@ async fn the_deadline_is_the_minimum_of_tool_caller_and_cap_r14() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_timeout_says_how_long_it_was() {
+async fn a_timeout_error_contains_its_duration() {
     let world = EngineHarness::new(vec![endless_tool(document("scan"))]);
     for (timeout, words) in [(secs(5), "5 s"), (millis(1500), "1500 ms"), (secs(120), "30 s")] {
         let finished = world.engine.call(CallRequest { timeout: Some(timeout), ..call("scan", "{}") }).await;
@@ -90,7 +90,7 @@ async fn a_timeout_says_how_long_it_was() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_tool_is_told_the_time_that_remains() {
+async fn the_tool_receives_its_remaining_time() {
     let world = EngineHarness::new(vec![tool(document_with_timeout(20), |_, cx| async move {
         let first = cx.remaining();
         sleep(secs(3)).await;
@@ -154,7 +154,7 @@ async fn the_progress_timeout_applies_within_the_deadline_r14() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn time_spent_asking_a_person_is_not_the_tools() {
+async fn time_spent_asking_a_person_does_not_count_for_the_tool() {
     let asking = |wait: u64| {
         tool(document_with_timeout(10), move |_, cx| async move {
             sleep(secs(4)).await;
@@ -179,7 +179,7 @@ async fn time_spent_asking_a_person_is_not_the_tools() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn calls_under_way_keep_the_settings_they_started_with() {
+async fn running_calls_keep_their_settings() {
     let world = EngineHarness::new(vec![endless_tool(document("scan"))]);
     let before = world.start(call("scan", "{}"));
     yield_to_tasks().await;

@@ -1,4 +1,4 @@
-//! What a model is given of a result, and what everybody else is.
+//! Tests of results for models and for other callers.
 
 use toolway_types::{Code, Outcome, ToolError, ToolOutput};
 
@@ -7,8 +7,8 @@ use crate::{CallRequest, Caller, EngineSettings, EntryPoint, FinishedCall};
 
 const MIB: usize = 1 << 20;
 
-async fn call_through(world: &EngineHarness, door: EntryPoint, name: &str) -> FinishedCall {
-    let caller = Caller { via: door, ..Caller::local_owner() };
+async fn call_through(world: &EngineHarness, via: EntryPoint, name: &str) -> FinishedCall {
+    let caller = Caller { via, ..Caller::local_owner() };
     world.engine.call(CallRequest { caller, ..call(name, "{}") }).await
 }
 
@@ -25,14 +25,12 @@ async fn fifteen_megabytes_become_64_kib_for_the_model_and_stay_whole_in_the_rec
     let world = EngineHarness::new(vec![answering_tool("scan", &"x".repeat(bytes))]);
     let finished = call_through(&world, EntryPoint::Agent, "scan").await;
     let left_out = bytes - 64 * 1024;
-    let note = format!(
-        "[cut: {left_out} bytes more were left out; the record of call {} has more of it]",
-        finished.id
-    );
+    let note =
+        format!("[truncated: {left_out} more bytes; the record of call {} contains more]", finished.id);
     assert_eq!(success_text(&finished), format!("{}\n{note}", "x".repeat(64 * 1024)));
     assert_eq!(recorded(&world, &finished), bytes, "what is kept of it is the record's affair");
-    for door in [EntryPoint::Rest, EntryPoint::WebSocket, EntryPoint::Mcp, EntryPoint::Local] {
-        assert_eq!(success_text(&call_through(&world, door, "scan").await).len(), bytes, "{door:?}");
+    for via in [EntryPoint::Rest, EntryPoint::WebSocket, EntryPoint::Mcp, EntryPoint::Local] {
+        assert_eq!(success_text(&call_through(&world, via, "scan").await).len(), bytes, "{via:?}");
     }
 }
 
@@ -53,8 +51,8 @@ async fn error_texts_and_unknown_names_are_truncated_too_r19() {
 #[tokio::test(start_paused = true)]
 async fn a_repeated_outcome_is_truncated_again_r19() {
     let world = EngineHarness::new(vec![answering_tool("scan", &"x".repeat(MIB))]);
-    let keyed = |door| {
-        let caller = Caller { via: door, ..Caller::local_owner() };
+    let keyed = |via| {
+        let caller = Caller { via, ..Caller::local_owner() };
         world.engine.call(CallRequest { caller, idempotency_key: Some("k".into()), ..call("scan", "{}") })
     };
     let first = keyed(EntryPoint::Rest).await;
@@ -68,7 +66,7 @@ async fn a_repeated_outcome_is_truncated_again_r19() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_owner_sets_how_much_a_model_is_given() {
+async fn the_limit_for_models_is_configurable() {
     let settings = EngineSettings { model_text_bytes: 10, ..EngineSettings::default() };
     let world = EngineHarness::with_settings(
         settings,
@@ -76,7 +74,7 @@ async fn the_owner_sets_how_much_a_model_is_given() {
     );
     let finished = call_through(&world, EntryPoint::Agent, "scan").await;
     assert!(
-        success_text(&finished).starts_with("0123456789\n[cut: 2 bytes more"),
+        success_text(&finished).starts_with("0123456789\n[truncated: 2 more bytes"),
         "{}",
         success_text(&finished)
     );
@@ -84,7 +82,7 @@ async fn the_owner_sets_how_much_a_model_is_given() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_result_beyond_every_bound_is_an_error_for_all() {
+async fn a_result_above_the_output_limit_is_an_error_for_all() {
     let settings = EngineSettings { output_bytes: 100, ..EngineSettings::default() };
     let scan = tool(document("scan"), |_, _| std::future::ready(Ok(ToolOutput::text("x".repeat(101)))));
     let world = EngineHarness::with_settings(settings, vec![scan]);

@@ -5,7 +5,7 @@ use crate::testkit::{raw, success_text};
 use crate::{CallDurations, FinishedCall};
 use toolway_types::{Code, ResultEnvelope};
 
-/// What a model is given of these parts.
+/// Truncates these parts for a model.
 fn truncated(content: Vec<ContentPart>, limit: usize) -> (ToolOutput, CallId) {
     let id = CallId::new();
     let outcome = truncate_for_model(&Arc::new(Outcome::Success(ToolOutput::new(content, None))), limit, id);
@@ -14,7 +14,7 @@ fn truncated(content: Vec<ContentPart>, limit: usize) -> (ToolOutput, CallId) {
 }
 
 fn expected_note(bytes: usize, id: CallId) -> String {
-    format!("[cut: {bytes} bytes more were left out; the record of call {id} has more of it]")
+    format!("[truncated: {bytes} more bytes; the record of call {id} contains more]")
 }
 
 fn texts(output: &ToolOutput) -> Vec<&str> {
@@ -26,7 +26,7 @@ fn image() -> ContentPart {
 }
 
 #[test]
-fn what_is_small_enough_is_left_as_it_is() {
+fn a_small_output_is_unchanged() {
     let structured = ToolOutput::new(vec![ContentPart::text("x".repeat(90))], Some(raw(r#"{"a":1}"#)));
     for (output, limit) in [
         (ToolOutput::text("x".repeat(100)), 100),
@@ -43,7 +43,7 @@ fn what_is_small_enough_is_left_as_it_is() {
 }
 
 #[test]
-fn text_is_cut_and_says_how_much_is_missing() {
+fn text_is_truncated_with_a_note() {
     let (output, id) = truncated(vec![ContentPart::text("x".repeat(1000))], 100);
     assert_eq!(texts(&output), ["x".repeat(100), expected_note(900, id)]);
     let (output, id) = truncated(vec![ContentPart::text("x".repeat(101))], 100);
@@ -53,7 +53,7 @@ fn text_is_cut_and_says_how_much_is_missing() {
 }
 
 #[test]
-fn it_is_never_cut_inside_a_character() {
+fn text_is_never_truncated_inside_a_character() {
     for limit in 0..30 {
         let whole = "aé€😀".repeat(5);
         let (output, id) = truncated(vec![ContentPart::text(&whole)], limit);
@@ -73,7 +73,7 @@ fn it_is_never_cut_inside_a_character() {
 }
 
 #[test]
-fn of_several_parts_the_first_are_kept() {
+fn the_first_of_several_parts_are_kept() {
     let part = |letter: &str, times: usize| ContentPart::text(letter.repeat(times));
     let (output, id) =
         truncated(vec![part("a", 40), image(), part("b", 40), part("c", 40), part("d", 1)], 100);
@@ -86,7 +86,7 @@ fn of_several_parts_the_first_are_kept() {
 }
 
 #[test]
-fn a_structured_value_that_is_cut_becomes_text() {
+fn a_truncated_structured_value_becomes_text() {
     let value = json!({ "list": "x".repeat(200) }).to_string();
     let output = ToolOutput::new(vec![ContentPart::text("the same in words"), image()], Some(raw(&value)));
     let id = CallId::new();
@@ -99,7 +99,7 @@ fn a_structured_value_that_is_cut_becomes_text() {
     assert_eq!(envelope["result"], format!("{}\n{}", &value[..100], expected_note(value.len() - 100, id)));
 }
 
-/// Beside a structured value the text is not read, so its length is of no importance.
+/// Text beside a structured value is not read, so its length does not matter.
 #[test]
 fn text_beside_a_value_that_fits_is_not_counted() {
     let output = ToolOutput::new(vec![ContentPart::text("x".repeat(5000))], Some(raw(r#"{"a":1}"#)));
@@ -148,7 +148,7 @@ fn text_inside_other_parts_counts_too() {
 }
 
 #[test]
-fn errors_are_cut_too() {
+fn errors_are_truncated() {
     let id = CallId::new();
     let cut = |error: &ToolError| {
         let outcome = truncate_for_model(&Arc::new(Outcome::Error(error.clone())), 100, id);
@@ -179,7 +179,7 @@ fn errors_are_cut_too() {
 }
 
 #[test]
-fn what_is_recorded_stays_whole() {
+fn the_recorded_outcome_is_not_truncated() {
     let outcome = Arc::new(Outcome::Success(ToolOutput::text("x".repeat(1000))));
     let id = CallId::new();
     let given = truncate_for_model(&outcome, 10, id);

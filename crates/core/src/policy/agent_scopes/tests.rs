@@ -46,17 +46,17 @@ fn spec(annotations: &str) -> ToolSpec {
 }
 
 #[test]
-fn a_scope_has_what_fits_and_not_what_is_taken_out() {
+fn a_scope_includes_matching_tools_except_excluded_ones() {
     let cases: &[(&[&str], &[&str], &[&str])] = &[
         (&["*/*"], &["phone/scan", "builtin/read_file", "own/x"], &[]),
         (&["*"], &["phone/scan"], &[]),
         (&[], &[], &["phone/scan", "builtin/read_file"]),
         (&["phone/*"], &["phone/scan"], &["phone-2/scan", "builtin/scan"]),
         (&["*/*", "!*/write_*"], &["builtin/read_file"], &["builtin/write_file", "pc/write_x"]),
-        // Wherever it stands.
+        // In any position.
         (&["!phone/scan", "phone/*"], &["phone/ring"], &["phone/scan"]),
         (&["*/read_{file,mail}"], &["pc/read_file", "pc/read_mail"], &["pc/read_disk"]),
-        // Nothing is taken out of nothing.
+        // An exclusion alone includes nothing.
         (&["!phone/scan"], &[], &["phone/ring", "phone/scan"]),
     ];
     for (patterns, inside, outside) in cases {
@@ -71,24 +71,24 @@ fn a_scope_has_what_fits_and_not_what_is_taken_out() {
 }
 
 #[test]
-fn everything_is_what_two_stars_are() {
+fn two_patterns_mean_all_tools() {
     let everything = AgentScope::all_tools();
     assert_eq!(everything.patterns(), scope_of(&["*/*"]).patterns());
     assert!(everything.includes(&id("phone/scan")));
 }
 
 #[test]
-fn a_pattern_that_cannot_be_used_is_named_as_it_was_written() {
+fn an_error_names_the_pattern_as_written() {
     let bad = |patterns: &[&str]| AgentScope::new(patterns, ApprovalMode::Never).unwrap_err();
     assert_eq!(bad(&["phone/*", "phone/[a"]).pattern, "phone/[a");
     assert_eq!(bad(&["phone/*", "!phone/[a"]).pattern, "!phone/[a");
     assert_eq!(bad(&["!"]).to_string(), r#""!" is not a pattern: it is empty"#);
-    // One mark takes out; what follows is the pattern.
+    // One `!` excludes; the rest is the pattern.
     assert!(scope_of(&["*/*", "!!x/y"]).includes(&id("x/y")));
 }
 
 #[test]
-fn an_agent_uses_what_is_in_its_scope_and_what_the_rules_allow() {
+fn an_agent_needs_both_scope_and_rules() {
     let policy = policy_with_scopes(
         r#"{"policy":{"rules":[{"when":{"tools":["*/pay"]},"effect":"deny"}]}}"#,
         &[("cook", scope_of(&["phone/*"])), ("default", scope_of(&["*/*"]))],
@@ -100,7 +100,7 @@ fn an_agent_uses_what_is_in_its_scope_and_what_the_rules_allow() {
     }
     assert!(policy.may_use(&agent_caller("default"), &id("pc/scan"), None));
     assert!(policy.may_use(&client("c"), &id("pc/scan"), None), "no agent, no scope");
-    // The token's own agent counts, whatever the door says.
+    // The token's own agent counts, whatever the entry point names.
     let other = Caller { agent: Some("default".into()), ..bound_caller("cook") };
     assert!(!policy.may_use(&other, &id("pc/scan"), None));
 }
@@ -116,7 +116,7 @@ fn an_agent_that_does_not_exist_may_use_nothing() {
         };
         assert!(!policy.may_use(&own, &id("phone/scan"), None));
     }
-    // Where nobody has said what agents may use, they change nothing.
+    // Without scopes, agents change nothing.
     assert!(Policy::default().may_use(&agent_caller("ghost"), &id("phone/scan"), None));
 }
 
@@ -125,7 +125,7 @@ fn lease() -> crate::LeaseId {
 }
 
 #[test]
-fn the_tools_of_the_callers_own_connection_are_always_within() {
+fn the_callers_own_tools_are_always_in_scope() {
     let policy = policy_with_scopes(
         r#"{"policy":{"rules":[{"when":{"tools":["*/pay"]},"effect":"deny"}]}}"#,
         &[("cook", scope_of(&["builtin/*"]))],
@@ -142,7 +142,7 @@ fn the_tools_of_the_callers_own_connection_are_always_within() {
 }
 
 #[test]
-fn of_two_words_on_approval_the_stricter_counts() {
+fn the_stricter_approval_mode_applies() {
     use ApprovalMode::{Always, Never, Writes};
     let (reads, writes) = (spec(r#"{"readOnlyHint":true}"#), spec("{}"));
     for (settings, agent, of_reading, of_writing) in [
@@ -164,7 +164,7 @@ fn of_two_words_on_approval_the_stricter_counts() {
         };
         let seen = (asks(&reads), asks(&writes));
         assert_eq!(seen, (of_reading, of_writing), "{settings} and {agent:?}");
-        // Twice, since it is remembered.
+        // Twice, because the decision is cached.
         assert_eq!((asks(&reads), asks(&writes)), seen);
         let without = policy.decide(&client("c"), &id("phone/scan"), Some(&writes));
         let expected = settings != "never";
@@ -177,7 +177,7 @@ fn of_two_words_on_approval_the_stricter_counts() {
 }
 
 #[test]
-fn who_may_answer_is_for_the_rules_to_say() {
+fn the_rules_decide_who_may_answer() {
     let rules =
         |mode: &str| format!(r#"{{"approval":{{"rules":[{{"mode":"{mode}","caller_may_answer":true}}]}}}}"#);
     let always = [("cook", scope(&["*/*"], ApprovalMode::Always))];
@@ -193,7 +193,7 @@ fn who_may_answer_is_for_the_rules_to_say() {
 }
 
 #[test]
-fn an_explanation_says_when_an_agent_decides() {
+fn an_explanation_names_a_deciding_agent() {
     let policy = policy_with_scopes(
         r#"{"policy":{"rules":[{"name":"phones","when":{"tools":["phone/*"]},"effect":"allow"}]}}"#,
         &[
@@ -214,9 +214,9 @@ fn an_explanation_says_when_an_agent_decides() {
     assert_eq!(explain(&agent_caller("mute"), "phone/scan"), denied(r#"the agent "mute" may use no tools"#));
     assert_eq!(
         explain(&bound_caller("ghost"), "phone/scan"),
-        denied(r#"there is no agent "ghost", so nothing may be used in its name"#)
+        denied(r#"the agent "ghost" does not exist, so it may use no tools"#)
     );
-    let phones = r#""phones" is the first rule that fits (1 of 1)"#;
+    let phones = r#""phones" is the first matching rule (1 of 1)"#;
     let allowed = |asks, reason: String| (Effect::Allow, Some("phones".to_owned()), asks, reason);
     assert_eq!(explain(&agent_caller("cook"), "phone/scan"), allowed(false, phones.to_owned()));
     assert_eq!(
@@ -226,7 +226,7 @@ fn an_explanation_says_when_an_agent_decides() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn scopes_outlast_other_rules_and_other_scopes_count_from_the_next_call_on() {
+async fn scopes_survive_new_rules_and_new_scopes_apply_to_the_next_call() {
     let world = EngineHarness::new(vec![answering_tool("scan", "x"), answering_tool("ring", "rang")]);
     let run = async |name: &str| world.engine.call(call_of(agent_caller("cook"), name)).await;
     assert_eq!(success_text(&run("phone__ring").await), "rang");
@@ -242,7 +242,7 @@ async fn scopes_outlast_other_rules_and_other_scopes_count_from_the_next_call_on
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_outside_of_a_scope_looks_as_if_it_did_not_exist_and_the_record_says_why() {
+async fn a_tool_outside_the_scope_appears_unknown_and_the_record_has_the_reason() {
     let world = EngineHarness::new(vec![answering_tool("scan", "x")]);
     world.engine.set_agent_scopes(scopes(&[("cook", scope_of(&["builtin/*"]))]));
     let refused = world.engine.call(call_of(agent_caller("cook"), "phone__scan")).await;

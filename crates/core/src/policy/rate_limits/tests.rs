@@ -23,13 +23,13 @@ fn admit<'l>(
     limiter.admit(policy, decision, &who.principal.id, &id(tool))
 }
 
-/// How many of so many calls are let through.
+/// Number of admitted calls.
 fn count_admitted(limiter: &RateLimiter, policy: &Policy, who: &str, tool: &str, calls: usize) -> usize {
     (0..calls).filter(|_| admit(limiter, policy, &client(who), tool).is_ok()).count()
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_limit_fills_again_over_a_minute() {
+async fn a_limit_is_refilled_over_a_minute() {
     let (limiter, policy) = (RateLimiter::default(), policy_with_limits(r#""calls_per_minute":10"#));
     let takes = |calls| count_admitted(&limiter, &policy, "a", "phone/scan", calls);
     assert_eq!(takes(12), 10);
@@ -45,9 +45,9 @@ async fn a_limit_fills_again_over_a_minute() {
     assert_eq!(takes(12), 10, "it holds a minute's worth and no more");
 }
 
-/// Asking in between, in vain, changes nothing: no rounding adds up.
+/// Refused calls have no effect, not even by rounding.
 #[tokio::test(start_paused = true)]
-async fn asking_in_vain_costs_nothing() {
+async fn a_refused_call_does_not_delay_the_next() {
     for limit in [1, 3, 7, 9, 11, 59, 60, 61, 1000] {
         let (limiter, policy) =
             (RateLimiter::default(), policy_with_limits(&format!(r#""calls_per_minute":{limit}"#)));
@@ -63,13 +63,13 @@ async fn asking_in_vain_costs_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_refusal_says_how_long_to_wait_and_why() {
+async fn a_refusal_contains_the_waiting_time_and_the_rule() {
     let (limiter, policy) = (RateLimiter::default(), policy_with_limits(r#""calls_per_minute":2"#));
     assert_eq!(count_admitted(&limiter, &policy, "a", "phone/scan", 2), 2);
     tokio::time::advance(millis(500)).await;
     let refused = admit(&limiter, &policy, &client("a"), "phone/scan").unwrap_err();
     assert_eq!((refused.code, refused.kind()), (Code::RateLimited, ErrorKind::ExecutionError));
-    assert_eq!(refused.message, "The policy allows 2 calls a minute, and they are used up");
+    assert_eq!(refused.message, "The policy allows 2 calls per minute, and this limit is reached");
     assert_eq!(refused.hint.as_deref(), Some(r#"Try again in 30 s; the rule is "r""#));
     assert!(refused.retryable && !refused.dispatched);
     tokio::time::advance(millis(29_499)).await;
@@ -80,7 +80,7 @@ async fn a_refusal_says_how_long_to_wait_and_why() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn each_principal_has_its_own_share() {
+async fn each_principal_has_its_own_limit() {
     let (limiter, policy) = (RateLimiter::default(), policy_with_limits(r#""calls_per_minute":3"#));
     assert_eq!(count_admitted(&limiter, &policy, "a", "phone/scan", 9), 3);
     assert_eq!(count_admitted(&limiter, &policy, "b", "phone/scan", 9), 3);
@@ -89,7 +89,7 @@ async fn each_principal_has_its_own_share() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn all_tools_of_a_rule_count_together_or_each_for_itself() {
+async fn limits_count_all_tools_together_or_each_tool() {
     let (limiter, policy) = (RateLimiter::default(), policy_with_limits(r#""calls_per_minute":5"#));
     assert_eq!(count_admitted(&limiter, &policy, "a", "phone/scan", 3), 3);
     assert_eq!(count_admitted(&limiter, &policy, "a", "phone/ring", 9), 2);
@@ -98,11 +98,14 @@ async fn all_tools_of_a_rule_count_together_or_each_for_itself() {
     assert_eq!(count_admitted(&limiter, &policy, "a", "phone/scan", 9), 2);
     assert_eq!(count_admitted(&limiter, &policy, "a", "phone/ring", 9), 2);
     let refused = admit(&limiter, &policy, &client("a"), "phone/ring").unwrap_err();
-    assert_eq!(refused.message, "The policy allows 2 calls of this tool a minute, and they are used up");
+    assert_eq!(
+        refused.message,
+        "The policy allows 2 calls of this tool per minute, and this limit is reached"
+    );
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_refused_call_uses_nothing_up() {
+async fn a_refused_call_does_not_count() {
     let both = policy_with_limits(r#""calls_per_minute":3,"calls_per_minute_per_tool":2,"in_flight":1"#);
     let limiter = RateLimiter::default();
     assert_eq!(count_admitted(&limiter, &both, "a", "phone/scan", 9), 2, "its tool's limit");
@@ -118,13 +121,13 @@ async fn a_refused_call_uses_nothing_up() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn calls_in_flight_are_counted_while_they_live() {
+async fn calls_in_flight_are_counted_until_they_are_dropped() {
     let (limiter, policy) = (RateLimiter::default(), policy_with_limits(r#""in_flight":2"#));
     let one = admit(&limiter, &policy, &client("a"), "phone/scan").unwrap();
     let two = admit(&limiter, &policy, &client("a"), "phone/ring").unwrap();
     let refused = admit(&limiter, &policy, &client("a"), "phone/scan").unwrap_err();
     assert_eq!((refused.code, refused.retryable), (Code::Overloaded, true));
-    assert_eq!(refused.message, "2 calls are in flight already, which is what the policy allows");
+    assert_eq!(refused.message, "2 calls are already in flight; the policy allows no more");
     assert_eq!(refused.hint.as_deref(), Some(r#"Wait for some of them to end; the rule is "r""#));
     assert!(admit(&limiter, &policy, &client("b"), "phone/scan").is_ok());
     drop(one);
@@ -143,7 +146,7 @@ async fn rules_without_limits_count_nothing() {
     assert!(limiter.buckets.lock().is_empty() && limiter.running.lock().is_empty());
 }
 
-/// Settings that are read again, or a rule that moved, do not start the count anew.
+/// Reloading the settings or moving a rule does not reset the count.
 #[tokio::test(start_paused = true)]
 async fn replacing_the_rules_keeps_the_count_of_a_rule_with_the_same_name_e6() {
     let limiter = RateLimiter::default();
@@ -156,7 +159,7 @@ async fn replacing_the_rules_keeps_the_count_of_a_rule_with_the_same_name_e6() {
             {"name":"r","effect":"allow","calls_per_minute":4}]}}"#,
     );
     assert_eq!(count_admitted(&limiter, &moved, "a", "phone/scan", 9), 0);
-    // Twice as many in a minute: what is used up comes back twice as fast.
+    // With twice the limit, used-up calls return twice as fast.
     let wider = policy_with_limits(r#""calls_per_minute":8"#);
     assert_eq!(count_admitted(&limiter, &wider, "a", "phone/scan", 9), 0);
     tokio::time::advance(millis(7_500)).await;
@@ -165,7 +168,7 @@ async fn replacing_the_rules_keeps_the_count_of_a_rule_with_the_same_name_e6() {
     assert_eq!(count_admitted(&limiter, &renamed, "a", "phone/scan", 9), 4, "another rule is another count");
 }
 
-/// Nobody gets rid of a used-up limit by making the gateway count too much else.
+/// A principal cannot reset a used-up limit by filling the limiter with other buckets.
 #[tokio::test(start_paused = true)]
 async fn filling_the_limiter_with_other_calls_does_not_reset_a_used_up_limit_e6() {
     let limiter = RateLimiter::default();
@@ -178,7 +181,7 @@ async fn filling_the_limiter_with_other_calls_does_not_reset_a_used_up_limit_e6(
     assert_eq!(count_admitted(&limiter, &policy, "a", "phone/scan", 9), 5);
     for number in 0..MAX_BUCKETS + MAX_BUCKETS / 4 {
         assert!(call_once(format!("t{number}")));
-        // So that they are not all as old.
+        // So that the buckets differ in age.
         if number % 1000 == 0 {
             tokio::time::advance(millis(1)).await;
         }

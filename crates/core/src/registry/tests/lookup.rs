@@ -6,7 +6,7 @@ use super::*;
 use crate::caller::{Caller, CallerRegistration};
 use crate::testkit::caller;
 
-/// What a name led to, in short: an id, `away ID`, `which ID ID` or `unknown`.
+/// Result of a lookup in short: an id, `away ID`, `which ID ID` or `unknown`.
 pub(super) fn describe_lookup(lookup: &ToolLookup) -> String {
     match lookup {
         ToolLookup::Found(id, ..) => id.to_string(),
@@ -37,7 +37,7 @@ fn source(registry: &Arc<Registry>, source: &str, names: &[&str]) -> Lease {
 }
 
 #[test]
-fn full_names_and_unique_bare_names_lead_to_the_tool() {
+fn full_names_and_unique_bare_names_find_the_tool() {
     let registry = Registry::new();
     let _phone = source(&registry, "phone", &["scan", "battery"]);
     let _pc = source(&registry, "pc", &["battery"]);
@@ -64,7 +64,7 @@ fn full_names_and_unique_bare_names_lead_to_the_tool() {
 }
 
 #[test]
-fn sources_that_are_away_keep_names_ambiguous() {
+fn offline_sources_keep_names_ambiguous() {
     let registry = Registry::new();
     let phone = source(&registry, "phone", &["scan"]);
     let pc = source(&registry, "pc", &["scan", "ring"]);
@@ -81,7 +81,7 @@ fn sources_that_are_away_keep_names_ambiguous() {
 }
 
 #[test]
-fn what_a_caller_may_not_use_does_not_exist_for_it() {
+fn a_denied_tool_does_not_exist_for_the_caller() {
     let registry = Registry::new();
     let phone = source(&registry, "phone", &["scan"]);
     let pc = source(&registry, "pc", &["scan", "ring"]);
@@ -121,7 +121,7 @@ fn built_in_and_owner_tools_cannot_be_shadowed_r5() {
 }
 
 #[test]
-fn a_tool_named_after_anothers_full_name_is_never_taken_for_it() {
+fn a_tool_named_like_anothers_full_name_is_not_mistaken_for_it() {
     let registry = Registry::new();
     let phone = source(&registry, "phone", &["torch"]);
     let evil = source(&registry, "evil", &["phone__torch", "tv__volume"]);
@@ -149,7 +149,7 @@ fn a_tool_named_after_anothers_full_name_is_never_taken_for_it() {
 }
 
 #[test]
-fn bare_names_on_ones_own_connection_are_ones_own() {
+fn bare_names_on_the_callers_connection_find_its_own_tools() {
     let registry = Registry::new();
     let phone = source(&registry, "phone", &["battery"]);
     let pc = source(&registry, "pc", &["battery", "ring"]);
@@ -161,7 +161,7 @@ fn bare_names_on_ones_own_connection_are_ones_own() {
 }
 
 #[test]
-fn on_each_connection_of_a_source_its_own_registration_answers() {
+fn each_connection_of_a_source_uses_its_own_registration() {
     let registry = Registry::new();
     let [first, second] = [(); 2].map(|()| registry.lease(slug("phone"), SourceRetention::Names));
     let [firsts, seconds] = ["first", "second"].map(|says| answering_tool("scan", says));
@@ -181,7 +181,7 @@ fn on_each_connection_of_a_source_its_own_registration_answers() {
 }
 
 #[test]
-fn names_that_had_to_be_changed_are_found_by_what_callers_see() {
+fn changed_names_are_found_by_their_exposed_name() {
     let odd = [
         "take photo",
         "foto.aufnehmen",
@@ -221,7 +221,7 @@ fn names_that_had_to_be_changed_are_found_by_what_callers_see() {
 }
 
 #[test]
-fn a_refusal_lists_a_bounded_number() {
+fn an_ambiguous_name_lists_a_bounded_number_of_tools() {
     let registry = Registry::new();
     let _leases: Vec<_> = (0..100).map(|n| source(&registry, &format!("d{n:03}"), &["scan"])).collect();
     let found = registry.snapshot().lookup("scan", &caller("x", Role::Client), |_, _| true);

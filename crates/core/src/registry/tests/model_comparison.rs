@@ -1,4 +1,4 @@
-//! The registry under random changes, against a model that is too simple to be wrong.
+//! Compares the registry with a simple model under random changes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -37,7 +37,7 @@ fn change() -> impl Strategy<Value = RegistryChange> {
 
 type ToolsByName = BTreeMap<String, Arc<dyn Tool>>;
 
-/// One source: its leases in the order in which they last registered, and the names it is known for.
+/// A source of the model: its leases in the order of their last registration, and its known names.
 #[derive(Default)]
 struct ModelSource {
     leases: Vec<(LeaseId, ToolsByName)>,
@@ -74,7 +74,7 @@ impl RegistryModel {
         }
     }
 
-    /// What a name means to somebody without a connection, in short, and the tool where there is one.
+    /// Result of looking up a name without a connection, in short, and the tool if there is one.
     fn lookup(&self, text: &str) -> (String, Option<Arc<dyn Tool>>) {
         let all = || {
             self.0
@@ -85,7 +85,7 @@ impl RegistryModel {
             Some(tool) => (format!("{source}/{name}"), Some(tool.clone())),
             None => (format!("away {source}/{name}"), None),
         };
-        // Built-ins are never away; their full name is their bare one.
+        // Built-in tools are never offline; their full name is their bare name.
         let full = |(source, name, it): &(&str, &str, &ModelSource)| {
             let is_it = ExposedName::of(&slug(source), name).as_str() == text;
             is_it && (*source != "builtin" || it.live().contains_key(*name))
@@ -113,7 +113,7 @@ fn by_name(tools: &[Arc<dyn Tool>]) -> ToolsByName {
     tools.iter().map(|tool| (tool.spec().name().to_string(), tool.clone())).collect()
 }
 
-/// The real registry and the model, side by side.
+/// The registry and the model.
 #[derive(Default)]
 struct RegistryModelPair {
     registry: Arc<Registry>,
@@ -199,7 +199,7 @@ impl RegistryModelPair {
                 (_, expected) => prop_assert!(expected.is_none()),
             }
         }
-        // The index of bare names holds nothing that no source is known for.
+        // The index of bare names contains no unknown name.
         let known: BTreeSet<_> = self.model.0.values().flat_map(|source| source.known.clone()).collect();
         prop_assert_eq!(snapshot.by_bare_name.len(), known.len());
         Ok(())
@@ -210,7 +210,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
     #[test]
-    fn the_registry_does_what_the_model_does(changes in prop::collection::vec(change(), 1..40)) {
+    fn the_registry_matches_the_model(changes in prop::collection::vec(change(), 1..40)) {
         let mut pair = RegistryModelPair { registry: Registry::new(), ..RegistryModelPair::default() };
         for change in &changes {
             pair.apply(change);

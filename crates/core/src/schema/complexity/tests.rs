@@ -7,7 +7,7 @@ fn refused(schema: &Value) -> String {
     SchemaComplexity::measure(schema).unwrap_err()
 }
 
-/// `{"a": inner}` as properties, so many times over.
+/// Nests `inmost` this many times in a keyword.
 fn nested(levels: usize, keyword: &str, inmost: Value) -> Value {
     (0..levels).fold(inmost, |inner, _| match keyword {
         "properties" => json!({"properties": {"a": inner}}),
@@ -16,7 +16,7 @@ fn nested(levels: usize, keyword: &str, inmost: Value) -> Value {
     })
 }
 
-/// Definitions `a0`, `a1`… each made from its number.
+/// Definitions `a0`, `a1`…, each created from its number.
 fn defs(count: usize, make: impl Fn(usize) -> Value) -> Value {
     (0..count).map(|at| (format!("a{at}"), make(at))).collect::<Map<_, _>>().into()
 }
@@ -26,7 +26,7 @@ fn reference_to(at: usize) -> Value {
 }
 
 #[test]
-fn ordinary_schemas_weigh_little() {
+fn ordinary_schemas_have_a_low_weight() {
     for (schema, weight) in [
         (json!({}), 1),
         (json!(true), 1),
@@ -43,7 +43,7 @@ fn ordinary_schemas_weigh_little() {
 }
 
 #[test]
-fn what_makes_lists_of_violations_long_is_noted() {
+fn recursion_and_alternatives_are_recognized() {
     let shape = |schema: Value| SchemaComplexity::measure(&schema).unwrap();
     let plain = shape(json!({"properties": {"a": {"items": {}}}}));
     assert!(
@@ -63,7 +63,7 @@ fn what_makes_lists_of_violations_long_is_noted() {
 }
 
 #[test]
-fn depth_is_bounded() {
+fn depth_is_limited() {
     for keyword in ["properties", "items", "additionalProperties", "allOf", "not"] {
         let most = if matches!(keyword, "allOf" | "not") { MAX_SAME_VALUE_LEVELS } else { MAX_LEVELS };
         assert!(SchemaComplexity::measure(&nested(most, keyword, json!({}))).is_ok(), "{keyword}");
@@ -73,7 +73,7 @@ fn depth_is_bounded() {
         };
         assert_eq!(refused(&nested(most + 1, keyword, json!({}))), expected, "{keyword}");
     }
-    // What is only data may be as deep as JSON is.
+    // Data may be as deep as JSON allows.
     let data = (0..100).fold(json!(1), |inner, _| json!([inner]));
     assert!(
         SchemaComplexity::measure(&json!({"default": data, "properties": {"a": {"const": data}}})).is_ok()
@@ -92,17 +92,17 @@ fn depth_is_counted_through_references() {
         refused(&chain(100, &by_same)),
         "has more than 32 schemas inside one another that speak of the same value"
     );
-    // However long.
+    // Of any length.
     assert!(SchemaComplexity::measure(&chain(20_000, &by_part)).is_err());
     assert!(SchemaComplexity::measure(&chain(20_000, &by_same)).is_err());
-    // Begun at its end, what was measured before counts.
+    // In reverse order, schemas that were measured before count too.
     let backwards: Map<_, _> = (0..60).rev().map(|at| (format!("p{at:02}"), reference_to(59 - at))).collect();
     let schema = json!({"properties": backwards, "$defs": defs(60, |at| if at < 59 { by_part(at) } else { json!({}) })});
     assert_eq!(refused(&schema), "nests more than 64 levels deep, references followed");
 }
 
 #[test]
-fn size_is_bounded() {
+fn size_is_limited() {
     let many = |count: usize| json!({ "enum": vec![1; count] });
     assert!(SchemaComplexity::measure(&many(MAX_VALUES - 2)).is_ok());
     assert_eq!(refused(&many(MAX_VALUES)), "is made of more than 100000 values");
@@ -114,9 +114,9 @@ fn size_is_bounded() {
     assert_eq!(refused(&properties(50_000)), "is made of more than 100000 values");
 }
 
-/// A few lines that stand for more than a machine can look at: each definition is two of the next.
+/// A few lines that stand for endless work: each definition refers twice to the next.
 #[test]
-fn references_that_multiply_are_bounded() {
+fn multiplying_references_are_limited() {
     for (make, most) in [
         (
             &(|at: usize| json!({"allOf": [reference_to(at + 1), reference_to(at + 1)]}))
@@ -148,7 +148,7 @@ fn references_that_multiply_are_bounded() {
     assert_eq!(refused(&laughs), "takes more than 1000000 steps to check a value");
 }
 
-/// What must be known to be not looked at has all that speaks of the value looked at again, on every level.
+/// To find unevaluated parts, all schemas of the same value are visited again on every level.
 #[test]
 fn unevaluated_keywords_multiply_too() {
     let schema = |levels: usize, keyword: &str| {
@@ -168,7 +168,7 @@ fn unevaluated_keywords_multiply_too() {
 }
 
 #[test]
-fn a_circle_that_looks_at_no_part_of_the_value_is_refused() {
+fn a_cycle_for_the_same_value_is_refused() {
     for schema in [
         json!({"$ref": "#"}),
         json!({"properties": {"a": reference_to(0)}, "$defs": {"a0": reference_to(0)}}),
@@ -179,7 +179,7 @@ fn a_circle_that_looks_at_no_part_of_the_value_is_refused() {
         json!({"items": reference_to(0), "$defs": {"a0": {"dependentSchemas": {"x": {"oneOf": [reference_to(0)]}}}}}),
         json!({"properties": {"a": {"else": {"$ref": "#/properties/a"}}}}),
         json!({"properties": {"a": {"$ref": "#/properties/a%62"}, "ab": {"allOf": [{"$ref": "#/properties/a"}]}}}),
-        // Found although it is come to by a part first.
+        // Found although a part of the value is visited first.
         json!({"properties": {"a": reference_to(1)}, "allOf": [reference_to(0)],
             "$defs": {"a0": {"properties": {"x": reference_to(1)}, "allOf": [reference_to(1)]}, "a1": {"allOf": [reference_to(0)]}}}),
     ] {
@@ -191,14 +191,14 @@ fn a_circle_that_looks_at_no_part_of_the_value_is_refused() {
 }
 
 #[test]
-fn a_circle_that_goes_down_into_the_value_is_fine() {
+fn a_cycle_into_parts_of_the_value_is_accepted() {
     for schema in [
         json!({"properties": {"child": {"$ref": "#"}}}),
         json!({"items": {"anyOf": [{"type": "string"}, {"$ref": "#"}]}}),
         json!({"properties": {"a": reference_to(0)}, "$defs": {
             "a0": {"anyOf": [{"type": "string"}, reference_to(1)]}, "a1": {"type": "array", "items": reference_to(0)}}}),
         json!({"additionalProperties": {"$ref": "#"}, "propertyNames": {"pattern": "^a"}}),
-        // The same twice is no circle.
+        // The same schema twice is not a cycle.
         json!({"allOf": [reference_to(0), reference_to(0), {"anyOf": [reference_to(0)]}], "$defs": {"a0": {"type": "object"}}}),
     ] {
         let shape = SchemaComplexity::measure(&schema).unwrap();
@@ -207,7 +207,7 @@ fn a_circle_that_goes_down_into_the_value_is_fine() {
 }
 
 #[test]
-fn references_that_only_a_validator_can_follow_are_few() {
+fn the_number_of_unresolved_references_is_limited() {
     let by_anchor = |count: usize| {
         json!({"properties": (0..count).map(|at| (format!("p{at}"), json!({"$ref": "#n"}))).collect::<Map<_, _>>(),
             "$defs": {"n": {"$anchor": "n", "type": "integer"}}})
@@ -246,7 +246,7 @@ fn references_that_only_a_validator_can_follow_are_few() {
 }
 
 #[test]
-fn patterns_weigh_what_they_may_cost() {
+fn the_weight_of_a_pattern_is_its_cost() {
     for (pattern, weight) in [
         ("", 0),
         ("^abc$", 5),

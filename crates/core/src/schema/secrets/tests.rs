@@ -1,7 +1,7 @@
 use super::*;
 use crate::testkit::json;
 
-/// The names found, `*` for everything.
+/// Names found; `*` for everything.
 #[track_caller]
 fn names(schema: &str) -> Vec<String> {
     let Some(secrets) = SecretProperties::of(&json(schema)) else { return vec!["nothing marked".to_owned()] };
@@ -10,7 +10,7 @@ fn names(schema: &str) -> Vec<String> {
 }
 
 #[test]
-fn marks_are_found_wherever_they_are() {
+fn marks_are_found_at_every_position() {
     for (schema, expected) in [
         (r#"{"properties":{"a":{"writeOnly":true},"b":{}}}"#, vec!["a"]),
         (r#"{"properties":{"a":{"properties":{"b":{"writeOnly":true}}}}}"#, vec!["b"]),
@@ -41,7 +41,7 @@ fn marks_are_followed_through_references_and_combinations() {
 }
 
 #[test]
-fn what_has_no_name_makes_the_whole_secret() {
+fn a_mark_on_an_unnamed_part_makes_the_whole_value_secret() {
     for schema in [
         r#"{"writeOnly":true}"#,
         r#"{"additionalProperties":{"writeOnly":true}}"#,
@@ -53,21 +53,21 @@ fn what_has_no_name_makes_the_whole_secret() {
 }
 
 #[test]
-fn a_reference_that_cant_be_followed_counts_as_marked() {
+fn an_unresolved_reference_counts_as_marked() {
     let by_anchor =
         r##"{"properties":{"a":{"$ref":"#s"},"b":{}},"$defs":{"s":{"$anchor":"s","writeOnly":true}}}"##;
     assert_eq!(names(by_anchor), ["a"]);
 }
 
 #[test]
-fn circles_end() {
+fn a_search_through_cycles_ends() {
     let circle = r##"{"properties":{"a":{"$ref":"#/$defs/x"},"b":{"$ref":"#"},"c":{"writeOnly":true}},
         "$defs":{"x":{"anyOf":[{"$ref":"#/$defs/y"}]},"y":{"items":{"$ref":"#/$defs/x"}}}}"##;
     assert_eq!(names(circle), ["c"]);
 }
 
 #[test]
-fn what_only_looks_like_a_mark_is_none() {
+fn text_that_only_resembles_a_mark_is_ignored() {
     for schema in [
         r#"{"properties":{"a":{"type":"string"}}}"#,
         r#"{"properties":{"a":{"writeOnly":false}}}"#,
@@ -78,9 +78,9 @@ fn what_only_looks_like_a_mark_is_none() {
     }
 }
 
-/// Definitions that each property leads through: looked at as far as that is worth it, and then all is secret.
+/// Definitions reached through every property: visited up to the limit, then everything is secret.
 #[test]
-fn looking_for_marks_ends() {
+fn the_search_for_marks_is_limited() {
     let properties: Vec<_> = (0..3000).map(|at| format!(r##""p{at}":{{"$ref":"#/$defs/many"}}"##)).collect();
     let schema = |last: &str| {
         let choices = vec!["{}"; 3000].join(",");

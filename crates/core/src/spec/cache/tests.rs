@@ -10,7 +10,7 @@ fn live<V>(interned: &Mutex<InternPool<V>>) -> usize {
 }
 
 #[test]
-fn equal_specs_are_one() {
+fn equal_specs_share_one_instance() {
     let cache = SpecCache::default();
     let one = cache.compile(document_with_parameters("x", SCHEMA)).unwrap();
     let two = cache.compile(document_with_parameters("x", SCHEMA)).unwrap();
@@ -18,7 +18,7 @@ fn equal_specs_are_one() {
 }
 
 #[test]
-fn specs_that_differ_in_anything_are_two() {
+fn different_specs_are_not_shared() {
     let cache = SpecCache::default();
     let one = cache.compile(document_with_parameters("x", SCHEMA)).unwrap();
     for other in [
@@ -37,7 +37,7 @@ fn specs_that_differ_in_anything_are_two() {
 }
 
 #[test]
-fn a_thousand_equal_schemas_are_one_validator() {
+fn a_thousand_equal_schemas_share_one_validator() {
     let cache = SpecCache::default();
     let compile = |n: usize| cache.compile(document_with_parameters(&format!("tool_{n}"), SCHEMA)).unwrap();
     let specs: Vec<_> = (0..1000).map(compile).collect();
@@ -46,7 +46,7 @@ fn a_thousand_equal_schemas_are_one_validator() {
 }
 
 #[test]
-fn all_that_take_no_parameters_share_a_validator() {
+fn tools_without_parameters_share_one_validator() {
     let cache = SpecCache::default();
     let absent = cache.compile(document("a")).unwrap();
     for other in [document("b"), document_with_parameters("c", "null"), document_with_parameters("d", "[]")] {
@@ -56,20 +56,20 @@ fn all_that_take_no_parameters_share_a_validator() {
 }
 
 #[test]
-fn arguments_and_results_do_not_share() {
+fn argument_and_result_schemas_are_not_shared() {
     let cache = SpecCache::default();
     let schema = r#"{"type":"object"}"#;
     let both = SpecDocument { output_schema: Some(raw(schema)), ..document_with_parameters("x", schema) };
     let spec = cache.compile(both).unwrap();
     assert!(!std::ptr::eq(spec.parameters(), spec.output().unwrap()));
-    // What may not be a schema of arguments may be one of results.
+    // A schema that is invalid for arguments may be valid for results.
     let list = SpecDocument { output_schema: Some(raw(r#"{"type":"array"}"#)), ..document("x") };
     assert!(cache.compile(list).is_ok());
     assert!(cache.compile(document_with_parameters("x", r#"{"type":"array"}"#)).is_err());
 }
 
 #[test]
-fn what_nobody_uses_is_let_go_at_once() {
+fn unused_specs_are_dropped_at_once() {
     let cache = SpecCache::default();
     let spec = cache.compile(document_with_parameters("x", SCHEMA)).unwrap();
     let text = Arc::downgrade(spec.document());
@@ -80,7 +80,7 @@ fn what_nobody_uses_is_let_go_at_once() {
 }
 
 #[test]
-fn what_is_left_of_it_is_swept() {
+fn unused_entries_are_swept() {
     let cache = SpecCache::default();
     for n in 0..10_000 {
         drop(cache.compile(document(&format!("tool_{n}"))).unwrap());
@@ -99,7 +99,7 @@ fn what_is_left_of_it_is_swept() {
 }
 
 #[test]
-fn two_that_compile_at_once_get_one() {
+fn concurrent_compilations_share_one_instance() {
     let cache = SpecCache::default();
     for round in 0..50 {
         let together = Barrier::new(4);
@@ -116,7 +116,7 @@ fn two_that_compile_at_once_get_one() {
 }
 
 #[test]
-fn of_two_with_one_hash_neither_is_taken_for_the_other() {
+fn values_with_the_same_hash_are_not_confused() {
     let mut interned = InternPool::default();
     let equal = |one: &&str, other: &&str| one == other;
     let one = interned.intern(7, "one", equal);

@@ -69,7 +69,7 @@ async fn a_hook_past_its_timeout_is_killed_and_the_configured_failure_mode_appli
         assert_eq!(told["status"], status, "{told}");
         if on_failure == HookErrorAction::FailClosed {
             assert_eq!(told["code"], "hook_cancelled");
-            assert!(told["message"].as_str().unwrap().contains("did not answer within 1000 ms"), "{told}");
+            assert!(told["message"].as_str().unwrap().contains("timed out after 1000 ms"), "{told}");
         }
         if let Ok(child) = fs::read_to_string(place.at("child")) {
             super::gone(child.trim()).await;

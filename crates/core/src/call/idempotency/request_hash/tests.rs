@@ -18,7 +18,7 @@ fn assert_different(one: &str, other: &str) {
 }
 
 #[test]
-fn the_way_of_writing_does_not_matter() {
+fn white_space_and_key_order_do_not_matter() {
     assert_same(r#"{"a":1,"b":[true,null]}"#, "{ \"b\" : [ true , null ],\n\"a\" : 1 }");
     assert_same(r#"{"a":{"x":1,"y":2}}"#, r#"{"a":{"y":2,"x":1}}"#);
     assert_same(r#"{"a":"\u0041"}"#, r#"{"a":"A"}"#);
@@ -27,7 +27,7 @@ fn the_way_of_writing_does_not_matter() {
 }
 
 #[test]
-fn everything_else_does() {
+fn every_other_difference_matters() {
     assert_ne!(hash_of("phone/scan", "{}"), hash_of("phone/ring", "{}"));
     assert_ne!(hash_of("phone/scan", "{}"), hash_of("pc/scan", "{}"));
     assert_different("{}", r#"{"a":null}"#);
@@ -43,7 +43,7 @@ fn everything_else_does() {
 }
 
 #[test]
-fn numbers_that_round_to_one_are_still_two() {
+fn numbers_that_round_to_the_same_value_are_different() {
     let (one, other) = (
         r#"{"id":340282366920938463463374607431768211455}"#,
         r#"{"id":340282366920938463463374607431768211456}"#,
@@ -52,7 +52,7 @@ fn numbers_that_round_to_one_are_still_two() {
     assert_eq!(parsed[0], parsed[1], "the parsed values alone would not tell");
     assert_different(one, other);
     assert_different(r#"{"n":0.12345678901234567891}"#, r#"{"n":0.12345678901234567892}"#);
-    // What stands in strings is no number.
+    // Digits in strings are not numbers.
     assert_same(r#"{"s":"x \" 1234567890123456789","n":1}"#, r#"{"n":1,"s":"x \" 1234567890123456789"}"#);
     assert_eq!(
         long_numbers(r#"{"s":"1234567890123456789 \\","n":-1.234567890123456e+10}"#),

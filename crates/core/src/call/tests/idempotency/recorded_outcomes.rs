@@ -1,4 +1,4 @@
-//! What the records answer for: after a restart, and for what memory had no room.
+//! Tests of outcomes from records: after a restart, and if memory had no room.
 
 use std::sync::atomic::Ordering;
 
@@ -10,7 +10,7 @@ use crate::EngineSettings;
 use crate::testkit::{EngineHarness, assert_code, expect_error, secs, success_text, yield_to_tasks};
 
 #[tokio::test(start_paused = true)]
-async fn after_a_restart_the_record_answers() {
+async fn after_a_restart_the_outcome_comes_from_the_record() {
     let (pay, runs) = counting_tool(secs(1));
     let world = EngineHarness::new(vec![pay]);
     let first = world.engine.call(call_with_key("k", "{}")).await;
@@ -44,7 +44,7 @@ async fn after_a_restart_the_record_answers() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_the_restart_cut_off_is_not_run_again() {
+async fn a_call_interrupted_by_a_restart_does_not_run_again() {
     let (pay, runs) = counting_tool(secs(20));
     let world = EngineHarness::new(vec![pay]);
     let cut_off = world.start(call_with_key("k", "{}"));
@@ -61,7 +61,7 @@ async fn what_the_restart_cut_off_is_not_run_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_joins_is_answered_when_the_record_is_safe() {
+async fn a_joining_call_gets_its_outcome_after_the_commit() {
     let (pay, _) = counting_tool(secs(0));
     let world = EngineHarness::new(vec![pay]);
     world.recorder.durable.store(true, Ordering::SeqCst);
@@ -77,7 +77,7 @@ async fn who_joins_is_answered_when_the_record_is_safe() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_caller_that_goes_at_the_very_end_still_ends_the_key() {
+async fn a_key_is_completed_even_if_the_caller_leaves_at_the_end() {
     let (pay, runs) = counting_tool(secs(0));
     let world = EngineHarness::new(vec![pay]);
     world.recorder.durable.store(true, Ordering::SeqCst);
@@ -92,7 +92,7 @@ async fn a_caller_that_goes_at_the_very_end_still_ends_the_key() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn keys_are_bounded_in_number_and_the_records_answer_for_what_was_forgotten() {
+async fn the_number_of_keys_is_limited_and_records_have_the_rest() {
     let (pay, runs) = counting_tool(secs(0));
     let settings = EngineSettings { max_idempotency_keys: 4, ..EngineSettings::default() };
     let world = EngineHarness::with_settings(settings, vec![pay]);
