@@ -29,7 +29,7 @@ fn the_deciding_rule_is_shown_with_its_location() {
     let place = format!("{}, line 4", folder.file("toolway.toml").display());
     for part in [
         "builtin/read_file",
-        "denied, and not listed",
+        "denied and hidden",
         "\"no files\" is the first matching rule (1 of 1)",
         &place,
         "deny tools builtin/*_file, role client",

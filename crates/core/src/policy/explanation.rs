@@ -58,7 +58,7 @@ impl Policy {
             }
             None => {
                 let rules = self.ruleset.rules.len();
-                format!("none of {rules} rules matches, so policy.default applies")
+                format!("none of the {rules} rules matches, so policy.default applies")
             }
         };
         let approval = self.approval_requirement(decision);

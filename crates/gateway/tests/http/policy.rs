@@ -250,7 +250,7 @@ async fn which_rule_decides_is_told_for_anybody() {
         owner["decision"],
         json!({
             "effect": "allow", "rule": null,
-            "reason": "none of 2 rules matches, so policy.default applies", "definition": null,
+            "reason": "none of the 2 rules matches, so policy.default applies", "definition": null,
             "requires_approval": false, "caller_may_answer": false, "read_only": false,
             "permissions": [{"permission": "device.location", "state": "ask"}],
         })

@@ -136,7 +136,7 @@ async fn arguments_changed_by_hooks_may_be_large() {
     assert_eq!(
         expect_error(&refused).message,
         "The hook \"puts\" changed the arguments: Invalid arguments: /l/0: 7 is not of type \"string\"; \
-         the arguments are too large to list what else is wrong with them"
+         the arguments are too large to list further problems"
     );
 }
 

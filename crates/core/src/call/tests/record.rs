@@ -130,7 +130,7 @@ async fn write_only_values_of_a_typed_tool_are_masked() {
     assert_eq!(success_text(&finished), "abfront");
     assert_eq!(
         world.recorder.single_record().opened.arguments.as_ref().unwrap().get(),
-        r#"{"lock":"front","hint":"[redacted]","pin":"[redacted]"}"#
+        r#"{"hint":"[redacted]","lock":"front","pin":"[redacted]"}"#
     );
 }
 

@@ -43,7 +43,7 @@ async fn error_texts_and_unknown_names_are_truncated_too_r19() {
     for name in ["fails", &"n".repeat(MIB)] {
         let finished = call_through(&world, EntryPoint::Agent, name).await;
         let message = &expect_error(&finished).message;
-        assert!(message.len() < 65 * 1024 && message.contains("[cut: "), "{}", message.len());
+        assert!(message.len() < 65 * 1024 && message.contains("[truncated: "), "{}", message.len());
         assert!(recorded(&world, &finished) >= MIB);
     }
 }

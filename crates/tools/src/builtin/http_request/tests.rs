@@ -217,7 +217,7 @@ async fn binary_is_described() {
 async fn what_the_body_is_not_is_noted() {
     let server = StubServer::start(|_| answer("200 OK", &["Content-Type: text/plain"], b"Gr\xfc\xdfe")).await;
     let result = HttpRequestHarness::new().result(json!({"url": server.url("/")})).await;
-    assert_eq!(result["notes"], json!(["Some bytes of the body are not UTF-8; each stands as \u{fffd}"]));
+    assert_eq!(result["notes"], json!(["Some bytes of the body are not UTF-8; each is shown as \u{fffd}"]));
 }
 
 #[tokio::test]

@@ -179,7 +179,7 @@ async fn a_name_without_an_address_is_an_error() {
     assert_eq!(error.message, "Cannot resolve nowhere.example: no such name");
     let client = GuardedClient::new(allowing(&[]), tls(), ScriptedResolver::of(&[("empty.example", &[&[]])]));
     let error = get(&client, "http://empty.example/").await.unwrap_err();
-    assert_eq!(error.message, "Cannot resolve empty.example: it has no address");
+    assert_eq!(error.message, "Cannot resolve empty.example: the name has no address");
 }
 
 struct StalledResolver;
