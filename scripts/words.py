@@ -197,7 +197,7 @@ def former_names(tree):
                             yield f"{name}:{number}: {identifier}: say {FORMER_WORDS[word]}"
             comment = re.search(r"//.*", line) if rust else re.match(r".*", line)
             if comment:
-                for word in re.findall(r"[A-Za-z]+", comment[0]):
+                for word in re.findall(r"[A-Za-z]+", comment[0].replace("parking_lot", "")):
                     if word.lower() in FORMER_WORDS and not (word.isupper()):
                         yield f"{name}:{number}: {word}: say {FORMER_WORDS[word.lower()]}"
 
