@@ -1,8 +1,9 @@
-//! The way from a running call back to the MCP client that made it. A server behind the gateway may ask that client
-//! for something (MCP's `elicitation/create`, `sampling/createMessage`, `roots/list`) and may tell it something
-//! (`notifications/message`). The server side puts a [`Link`] on each call; the upstream side finds it there.
+//! The link from a running call back to the MCP client that made it. A server behind the gateway may ask that client
+//! for input (MCP's `elicitation/create`, `sampling/createMessage`, `roots/list`) and may send it log messages
+//! (`notifications/message`). The server side attaches a [`ClientLink`] to each call; the upstream side reads it
+//! there.
 //!
-//! Calls that no MCP client made have none: then nobody can be asked.
+//! Calls that no MCP client made have no link, so nobody can be asked.
 
 use std::sync::Arc;
 
@@ -14,19 +15,19 @@ use rmcp::model::{
 use toolway_core::CallContext;
 use toolway_types::PrincipalId;
 
-/// Why a client gave no answers.
+/// The reason why a client gave no answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum InputRequestError {
-    /// It did not say that it can be asked this.
+    /// The client did not declare the capability.
     #[error("the client cannot be asked this")]
     NotSupported,
-    /// It did not answer in time.
+    /// The client did not answer in time.
     #[error("the client did not answer in time")]
     TimedOut,
-    /// It has gone, or has cancelled its request.
+    /// The client disconnected or cancelled its request.
     #[error("the client has gone")]
     Disconnected,
-    /// More of its answers are waited for than may be.
+    /// Too many of its requests wait for answers already.
     #[error("too many questions wait for answers")]
     TooMany,
 }
@@ -34,35 +35,35 @@ pub enum InputRequestError {
 /// The MCP client behind one request.
 #[async_trait]
 pub trait RequestingClient: Send + Sync + 'static {
-    /// Who is behind it, where that is known.
+    /// The principal of the client, if known.
     fn principal(&self) -> Option<PrincipalId> {
         None
     }
 
-    /// What it declared that it can do, for this request.
+    /// The capabilities that the client declared for this request.
     fn capabilities(&self) -> &ClientCapabilities;
 
-    /// The version that it speaks.
+    /// The protocol version of the client.
     fn protocol_version(&self) -> ProtocolVersion;
 
-    /// The `_meta` of its request.
+    /// The `_meta` of the request.
     fn meta(&self) -> &RequestMetaObject;
 
-    /// Answers that came with the request though nobody had asked (2026-07-28, `inputResponses` without a state).
+    /// Answers that the request already contained (2026-07-28, `inputResponses` without a `requestState`).
     fn initial_responses(&self) -> Option<InputResponses>;
 
-    /// Asks it all of these at once and waits for its answers, within a bound of its own. Answers may be missing, and
-    /// there may be more than were asked for; what they hold is not checked.
+    /// Sends all these requests to the client at once and waits for the answers, up to the client's own timeout.
+    /// Answers may be missing, and there may be more of them than requests; their content is not checked.
     ///
     /// # Errors
-    /// [`NoAnswer`]. A client is never asked what it did not declare.
+    /// [`InputRequestError`]. A client is never asked for something that it did not declare.
     async fn request_input(&self, requests: InputRequests) -> Result<InputResponses, InputRequestError>;
 
-    /// Passes a log message on, where the client wants ones of its level. One that does not read misses some.
+    /// Forwards a log message if the client wants its level. A client that does not read loses messages.
     fn send_log(&self, message: LoggingMessageNotificationParam);
 }
 
-/// A [`Client`], as it is attached to a call.
+/// A [`RequestingClient`] attached to a call.
 #[derive(Clone)]
 pub struct ClientLink(pub Arc<dyn RequestingClient>);
 

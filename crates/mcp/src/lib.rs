@@ -1,12 +1,12 @@
-//! MCP for Toolway, out and in.
+//! MCP for Toolway: a server for MCP clients, and connections to MCP servers.
 //!
-//! `server` shows a caller the tools that they may call, over whatever transport carries it. `upstream` makes
-//! other MCP servers sources of tools. The protocol's types are `rmcp`'s, and so is the serving of it (versions,
-//! sessions, framing); `upstream` says why it carries messages itself. The rest is what a gateway adds: who calls and
-//! what they see, that specs and results reach the client as their source wrote them ([`verbatim`]), and that what a
-//! server asks of the client that called ([`link`]) reaches that client alone.
+//! `server` shows callers the tools that they may call, over any transport. `upstream` makes other MCP servers
+//! sources of tools. The protocol types and the server protocol (versions, sessions, framing) come from `rmcp`; the
+//! `upstream` module explains why its transports are our own. This crate adds what a gateway needs: authentication
+//! scopes, specs and results that reach the client byte for byte as their source wrote them ([`verbatim`]), and
+//! requests of a server that reach only the client that called it ([`client_link`]).
 //!
-//! Calls go through the engine, as anybody's do. Nothing here reads the environment, the home folder or the terminal.
+//! All calls go through the engine. Nothing here reads the environment, the home folder or the terminal.
 
 #![allow(
     deprecated,

@@ -1,13 +1,13 @@
-//! OAuth 2.1 toward MCP servers that want it: finding out where to sign in, signing in with a person's browser, and
-//! keeping what came of it fresh without anybody.
+//! An OAuth 2.1 client for MCP servers: discovery of the authorization server, login with a person's browser, and
+//! token refresh without a person.
 //!
-//! This follows MCP's authorization chapters (2025-11-25 and 2026-07-28, and what 2025-03-26 had in their place) and
-//! the RFCs that they name. `rmcp` has a client of its own; it is not used because it keeps no client secret (so a
-//! confidential client can't refresh after a restart), writes authorisation codes to the log, takes servers that don't
-//! say that they check PKCE, and compares issuers loosely.
+//! It implements MCP's authorization chapters (2025-11-25 and 2026-07-28, and the differing parts of 2025-03-26) and
+//! the RFCs that they name. We do not use the client of `rmcp`, because it does not store client secrets (so a
+//! confidential client can't refresh after a restart), writes authorization codes to the log, accepts servers that do
+//! not declare PKCE, and compares issuers loosely.
 //!
-//! Nothing here opens a browser, listens on a port or follows a redirect with a secret. A token goes to the resource that it was
-//! issued for and nowhere else; a refresh token goes to the issuer that gave it.
+//! Nothing here opens a browser, listens on a port or follows a redirect with a secret. An access token goes only to
+//! the resource that it was issued for, a refresh token only to its issuer.
 
 pub mod address;
 mod authorizer;

@@ -1,5 +1,5 @@
-//! What an MCP server behind the gateway offers beyond tools: resources, prompts, completion, and what it says by
-//! itself. The server side passes it through to clients; the upstream side has it from the connections.
+//! The features of an MCP server beyond tools: resources, prompts, completion, and notifications. The upstream side
+//! implements them with its connections; the server side passes them to clients.
 
 use std::sync::Arc;
 
@@ -16,41 +16,42 @@ use toolway_types::Slug;
 
 use crate::client_link::RequestingClient;
 
-/// What a server said of itself when it was connected to.
+/// The facts that a server declared in the handshake.
 #[derive(Debug, Clone)]
 pub struct ServerFacts {
-    /// The version that it is spoken to in.
+    /// The negotiated protocol version.
     pub protocol_version: ProtocolVersion,
-    /// What it can do.
+    /// The capabilities of the server.
     pub capabilities: ServerCapabilities,
-    /// Its name and version.
+    /// The name and version of the server.
     pub info: Implementation,
-    /// How it wants to be used.
+    /// The server's instructions for clients.
     pub instructions: Option<String>,
 }
 
-/// Something that a server said by itself.
+/// A notification of a server.
 #[derive(Debug, Clone)]
 pub enum UpstreamEvent {
     /// A resource changed (`notifications/resources/updated`).
     ResourceUpdated {
-        /// Its URI.
+        /// The URI of the resource.
         uri: String,
     },
-    /// The list of resources or of templates changed.
+    /// The list of resources or of resource templates changed.
     ResourceListChanged,
     /// The list of prompts changed.
     PromptListChanged,
-    /// A log message that belongs to no call. Those of a call go to its own client ([`Client::log`]).
+    /// A log message that belongs to no call. A log message of a call goes to the call's client
+    /// ([`crate::client_link::RequestingClient::send_log`]).
     Log(LoggingMessageNotificationParam),
-    /// It was connected to anew, or went away: all that was known of it may be another.
+    /// The server reconnected or disconnected. Everything known of it may have changed.
     Reconnected,
 }
 
-/// One server. Errors are the server's own, or say that it can't be reached.
+/// The features of one server. Errors come from the server or say that it is unreachable.
 #[async_trait]
 pub trait ServerOffering: Send + Sync + 'static {
-    /// What it said of itself; none while it is not connected.
+    /// The facts of the server; `None` while it is not connected.
     fn facts(&self) -> Option<Arc<ServerFacts>>;
 
     /// `resources/list`.
@@ -65,7 +66,7 @@ pub trait ServerOffering: Send + Sync + 'static {
         page: Option<PaginatedRequestParams>,
     ) -> Result<ListResourceTemplatesResult, ErrorData>;
 
-    /// `resources/read`. What the server asks meanwhile goes to `client`; the answer is never `InputRequired`.
+    /// `resources/read`. Requests of the server meanwhile go to `client`; the result is never `InputRequired`.
     async fn read_resource(
         &self,
         request: ReadResourceRequestParams,
@@ -78,7 +79,7 @@ pub trait ServerOffering: Send + Sync + 'static {
         page: Option<PaginatedRequestParams>,
     ) -> Result<ListPromptsResult, ErrorData>;
 
-    /// `prompts/get`, as [`Offering::read_resource`].
+    /// `prompts/get`, with the same rules as [`ServerOffering::read_resource`].
     async fn get_prompt(
         &self,
         request: GetPromptRequestParams,
@@ -88,23 +89,23 @@ pub trait ServerOffering: Send + Sync + 'static {
     /// `completion/complete`.
     async fn complete(&self, request: CompleteRequestParams) -> Result<CompleteResult, ErrorData>;
 
-    /// Wants to hear of changes of this resource ([`Event::ResourceUpdated`]) until the subscription is dropped.
-    /// Several subscriptions to one resource are one to the server.
+    /// Subscribes to changes of a resource ([`UpstreamEvent::ResourceUpdated`]) until the guard is dropped. The
+    /// server sees one subscription per resource.
     async fn subscribe(&self, uri: &str) -> Result<SubscriptionGuard, ErrorData>;
 
-    /// Wants log messages of this level and above until the subscription is dropped: the server is told the lowest
-    /// level that anybody wants.
+    /// Requests log messages of this level and above until the guard is dropped. The server gets the lowest requested
+    /// level.
     async fn request_log_level(&self, level: LoggingLevel) -> Result<SubscriptionGuard, ErrorData>;
 
-    /// What it says by itself, from now on. Who reads too slowly misses some.
+    /// The server's events from now on. A slow receiver loses events.
     fn events(&self) -> broadcast::Receiver<UpstreamEvent>;
 }
 
-/// Held for as long as something is wanted; dropping it gives it up.
+/// Holds a subscription. Dropping it ends the subscription.
 pub struct SubscriptionGuard(#[allow(dead_code, reason = "held for its drop")] Box<dyn Send + Sync>);
 
 impl SubscriptionGuard {
-    /// One that `guard`, when it is dropped, gives up.
+    /// Creates a guard that ends the subscription by dropping `guard`.
     #[must_use]
     pub fn new(guard: impl Send + Sync + 'static) -> Self {
         Self(Box::new(guard))
@@ -117,16 +118,16 @@ impl std::fmt::Debug for SubscriptionGuard {
     }
 }
 
-/// All servers, by the slug of their source.
+/// All connected servers, by the slug of their source.
 pub trait OfferingRegistry: Send + Sync + 'static {
-    /// One of them.
+    /// The server of this source.
     fn offering(&self, source: &Slug) -> Option<Arc<dyn ServerOffering>>;
 
-    /// All of them, by slug.
+    /// All servers, sorted by slug.
     fn all(&self) -> Vec<(Slug, Arc<dyn ServerOffering>)>;
 }
 
-/// None at all.
+/// A registry without servers.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoOfferings;
 

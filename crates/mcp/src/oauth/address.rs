@@ -1,4 +1,4 @@
-//! Which addresses are used, and how the resource that a token is for is written (RFC 8707, RFC 9728).
+//! Checks of addresses, and the canonical form of the resource of a token (RFC 8707, RFC 9728).
 
 use std::net::IpAddr;
 
@@ -6,7 +6,7 @@ use reqwest::Url;
 
 use super::error::{OauthError, sanitize};
 
-/// Whether a host is this computer.
+/// Returns true if the host is this computer.
 #[must_use]
 pub fn is_loopback(url: &Url) -> bool {
     let Some(host) = url.host_str() else { return false };
@@ -17,8 +17,9 @@ pub fn is_loopback(url: &Url) -> bool {
     }
 }
 
-/// An address of the authorization server of this resource. It must be https; `http`, and this computer, only for a
-/// resource that is on this computer itself: a server elsewhere has no say over what is asked here.
+/// Checks an address of the authorization server of this resource. It must be https. `http` and loopback addresses
+/// are allowed only if the resource itself is on this computer, because a remote server must not cause requests to
+/// local addresses.
 ///
 /// # Errors
 /// [`OauthError::Address`].
@@ -43,7 +44,7 @@ pub(super) fn usable_address(what: &'static str, address: &str, resource: &Url) 
     }
 }
 
-/// The address of an MCP server that is shown tokens.
+/// Checks the address of an MCP server that receives tokens.
 ///
 /// # Errors
 /// [`OauthError::Address`].
@@ -73,8 +74,8 @@ pub fn canonical_resource_uri(server: &Url) -> String {
     if url.path() == "/" { text.trim_end_matches('/').to_owned() } else { text }
 }
 
-/// Whether a token for this resource may be shown to this server: the same origin, and the server's path the
-/// resource's or below it.
+/// Returns true if a token for this resource may be sent to this server: the origin is the same, and the server's
+/// path is the resource's path or below it.
 #[must_use]
 pub fn is_token_allowed(resource: &Url, server: &Url) -> bool {
     if resource.fragment().is_some() || resource.origin() != server.origin() || !resource.origin().is_tuple()
@@ -85,7 +86,7 @@ pub fn is_token_allowed(resource: &Url, server: &Url) -> bool {
     path.strip_prefix(of).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// The origin of an address, as an issuer is written.
+/// The origin of an address, in the form of an issuer.
 pub(super) fn origin(url: &Url) -> String {
     url.origin().ascii_serialization()
 }

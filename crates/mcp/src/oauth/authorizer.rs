@@ -1,7 +1,7 @@
-//! Tokens for the connections to MCP servers: shown while they are good, renewed before they end, one renewal at a
-//! time for each server, and asked for anew where a server says that they are not enough.
+//! Access tokens for the connections to MCP servers. A token is refreshed before it expires, with one refresh at a
+//! time per server, and replaced if the server says that its scopes are insufficient.
 //!
-//! Whether a person can be asked is up to who makes it: a gateway has no [`Browser`], and says that a login is needed.
+//! A login needs a [`LoginBrowser`]. A gateway has none, so it reports that a login is needed.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -28,31 +28,31 @@ use super::token;
 use super::transport::OauthHttpClient;
 use crate::upstream::authorizer::{AuthorizeError, Authorizer, ChallengeOutcome};
 
-/// How long it is believed that nothing is kept of a server.
+/// Interval after which missing credentials of a server are looked up again in the store.
 const RELOAD_INTERVAL: Duration = Duration::from_secs(2);
-/// A token that is younger and is refused already is not made better by another of the kind.
+/// Age below which a refused token is not replaced, because a new one of the same kind would be refused as well.
 const FRESH_TOKEN_MS: i64 = 10_000;
-/// How often a person is sent to sign in to one server within [`LOGIN_WINDOW`].
+/// Maximum number of logins to one server within [`LOGIN_WINDOW`].
 const MAX_LOGINS: usize = 3;
-/// See [`MAX_LOGINS`].
+/// The period for [`MAX_LOGINS`].
 const LOGIN_WINDOW: Duration = Duration::from_secs(60);
 
-/// Why a browser brought no answer, in words.
+/// The reason why a browser brought no answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct BrowserError(pub String);
 
-/// A person's browser, and the address at which it comes back.
+/// A person's browser, and the redirect address of the program that opened it.
 #[async_trait]
 pub trait LoginBrowser: Send + Sync + 'static {
-    /// Where it is to be sent back to.
+    /// The redirect URI.
     fn redirect_uri(&self) -> String;
 
-    /// Has a person go to an address, and gives the query that their browser comes back with. Of what comes back,
-    /// `is_answer` tells what belongs to this login.
+    /// Opens an address in the browser and waits for the redirect. Returns the query of the redirect for which
+    /// `is_answer` returns true.
     ///
     /// # Errors
-    /// [`BrowserFailure`] where nobody came back.
+    /// [`BrowserError`] if no redirect arrived.
     async fn visit(
         &self,
         url: &Url,
@@ -60,25 +60,26 @@ pub trait LoginBrowser: Send + Sync + 'static {
     ) -> Result<SecretString, BrowserError>;
 }
 
-/// What the owner set for a server's OAuth, read when it is needed. Says in words what is wrong with it.
+/// Looks up the owner's OAuth settings of a server. The error is a message for the owner.
 pub type OauthSettingsLookup = Arc<dyn Fn(&Slug) -> Result<OauthClientSettings, String> + Send + Sync>;
 
-/// What [`Oauth`] works with.
+/// The dependencies of [`OauthAuthorizer`].
 #[derive(Clone)]
 pub struct OauthDeps {
-    /// Asks authorization servers.
+    /// The HTTP client for authorization servers.
     pub http: OauthHttpClient,
     /// The wall clock.
     pub clock: Arc<dyn Clock>,
-    /// Keeps what came of logins.
+    /// Stores credentials.
     pub store: Arc<dyn TokenStore>,
-    /// What the owner set. It may read a secret from a file: it is called where blocking is no harm.
+    /// Looks up the owner's settings. It may read a secret from a file, so it is called on a thread for blocking
+    /// work.
     pub settings: OauthSettingsLookup,
-    /// Where there is a person to sign in.
+    /// The browser for logins; `None` if no person is present.
     pub browser: Option<Arc<dyn LoginBrowser>>,
 }
 
-/// Tokens of all servers.
+/// The tokens of all servers.
 pub struct OauthAuthorizer {
     parts: OauthDeps,
     servers: Mutex<HashMap<Slug, Arc<ServerTokens>>>,
@@ -90,11 +91,11 @@ impl std::fmt::Debug for OauthAuthorizer {
     }
 }
 
-/// What is known of one server.
+/// The tokens of one server.
 #[derive(Default)]
 struct ServerTokens {
     cached: RwLock<CachedCredentials>,
-    /// Held by who renews or asks anew.
+    /// Held during a refresh or a login.
     renewal_lock: tokio::sync::Mutex<Vec<Instant>>,
 }
 
@@ -102,7 +103,7 @@ struct ServerTokens {
 struct CachedCredentials {
     credentials: Option<Arc<OauthCredentials>>,
     loaded_at: Option<Instant>,
-    /// Counts how often `credentials` changed.
+    /// The number of changes of `credentials`.
     version: u64,
 }
 
@@ -121,13 +122,13 @@ impl ServerTokens {
 }
 
 impl OauthAuthorizer {
-    /// With these parts.
+    /// Creates the authorizer.
     #[must_use]
     pub fn new(parts: OauthDeps) -> Self {
         Self { parts, servers: Mutex::default() }
     }
 
-    /// Signs in to a server with a person's browser, and keeps what comes of it.
+    /// Logs in to a server with a person's browser and stores the credentials.
     ///
     /// # Errors
     /// [`OauthError`].
@@ -142,7 +143,7 @@ impl OauthAuthorizer {
         let _work = entry.renewal_lock.lock().await;
         let before = match self.load(server).await {
             Ok(before) => before,
-            // What can't be read is replaced.
+            // Unreadable credentials are replaced by the login.
             Err(OauthError::Store(super::TokenStoreError::Sealed { .. })) => None,
             Err(error) => return Err(error),
         };
@@ -152,10 +153,10 @@ impl OauthAuthorizer {
         self.sign_in(server, &entry, url, challenge, found, before.as_ref(), browser).await
     }
 
-    /// Asks a server without a token, and gives what it says then: none where it wants none.
+    /// Sends a request without a token, and returns the challenge of the server, or `None` if it needs no token.
     ///
     /// # Errors
-    /// [`OauthError`] where it can't be asked.
+    /// [`OauthError`] if the server does not answer.
     pub async fn probe(&self, url: &str) -> Result<Option<BearerChallenge>, OauthError> {
         let url = address::server_url(url)?;
         let mut headers = http::HeaderMap::new();
@@ -179,7 +180,7 @@ impl OauthAuthorizer {
         Ok(Some(BearerChallenge::parse(&said.collect::<Vec<_>>().join(", "))))
     }
 
-    /// What is kept of a server.
+    /// The stored credentials of a server.
     ///
     /// # Errors
     /// [`OauthError::Store`].
@@ -187,7 +188,7 @@ impl OauthAuthorizer {
         self.load(server).await
     }
 
-    /// Forgets what is kept of a server. Gives whether there was anything.
+    /// Removes the stored credentials of a server. Returns false if there were none.
     ///
     /// # Errors
     /// [`OauthError::Store`].
@@ -214,7 +215,7 @@ impl OauthAuthorizer {
         new: OauthCredentials,
     ) -> Result<(), OauthError> {
         let (store, slug, text) = (Arc::clone(&self.parts.store), server.clone(), new.to_secret_text());
-        // What was got counts even where it can't be kept: a rotated refresh token is worth nothing by now.
+        // The new token counts even if it can't be stored: a rotated refresh token is worthless by now.
         entry.set(Some(new));
         blocking(move || store.save(&slug, &text)).await
     }
@@ -231,7 +232,8 @@ impl OauthAuthorizer {
         read.unwrap_or_else(|error| Err(error.to_string())).map_err(OauthError::Settings)
     }
 
-    /// Takes what another program kept meanwhile, as a login in a terminal. Gives whether it was something else.
+    /// Loads credentials that another program has stored, for example by a login in a terminal. Returns true if they
+    /// differ.
     async fn reload(&self, server: &Slug, entry: &ServerTokens) -> Result<bool, OauthError> {
         let stored = self.load(server).await?;
         let (held, _) = entry.current();
@@ -240,7 +242,7 @@ impl OauthAuthorizer {
             entry.cached.write().loaded_at = Some(Instant::now());
             return Ok(false);
         }
-        // Where saving failed, what is held is newer than what is stored.
+        // If saving failed, the credentials in memory are newer than the stored ones.
         let older = stored.as_ref().zip(held.as_deref()).is_some_and(|(s, h)| s.received_ms < h.received_ms);
         if older {
             return Ok(false);
@@ -282,8 +284,8 @@ impl OauthAuthorizer {
         Ok(kept)
     }
 
-    /// Where to sign in for this server now, given where it was before. What is kept of another issuer is dropped
-    /// where the server itself says that it is another.
+    /// Discovers the authorization server again, starting from the previous one. If the server names another issuer,
+    /// the stored credentials are dropped.
     async fn rediscover(
         &self,
         server: &Slug,
@@ -303,7 +305,7 @@ impl OauthAuthorizer {
         Ok((found, same))
     }
 
-    /// Exchanges the refresh token, at the issuer that gave it. The caller holds the server's `work`.
+    /// Exchanges the refresh token at its issuer. The caller holds `renewal_lock`.
     async fn refresh(
         &self,
         server: &Slug,
@@ -331,7 +333,7 @@ impl OauthAuthorizer {
                 new.renew(issued, self.parts.clock.now_ms());
                 self.save(server, entry, new).await
             }
-            // Another program may have used the refresh token first, and kept what it got.
+            // Another program may have used the refresh token first and stored the new one.
             Err(error) if error.is_grant_rejected() && self.reload(server, entry).await? => Ok(()),
             Err(error) => {
                 if error.is_grant_rejected() {
@@ -344,7 +346,7 @@ impl OauthAuthorizer {
         }
     }
 
-    /// Renews what is kept before it ends, unless somebody else just did.
+    /// Refreshes the token before it expires, unless another task just did.
     async fn renew(
         &self,
         server: &Slug,
@@ -448,7 +450,7 @@ impl OauthAuthorizer {
         }
     }
 
-    /// A good token that is not enough (MCP, "Scope Challenge Handling").
+    /// Requests more scopes for a valid token (MCP, "Scope Challenge Handling").
     async fn step_up(
         &self,
         server: &Slug,
@@ -479,7 +481,7 @@ impl OauthAuthorizer {
         self.login_again(server, entry, url, challenge, found, before, (browser, logins)).await
     }
 
-    /// Has the person sign in, unless they were sent there too often.
+    /// Starts a login, unless there were too many within [`LOGIN_WINDOW`].
     #[allow(clippy::too_many_arguments, reason = "what a login is made of")]
     async fn login_again(
         &self,
@@ -501,7 +503,7 @@ impl OauthAuthorizer {
     }
 }
 
-/// Why a refused request stays refused.
+/// The reason why a refused request stays refused.
 #[derive(Debug, thiserror::Error)]
 enum ChallengeError {
     #[error(transparent)]

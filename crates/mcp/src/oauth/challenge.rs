@@ -1,23 +1,23 @@
-//! The header `WWW-Authenticate` (RFC 9110, section 11.6.1), as far as bearer tokens go (RFC 6750, RFC 9728).
+//! Parser for bearer challenges in the header `WWW-Authenticate` (RFC 9110, section 11.6.1; RFC 6750; RFC 9728).
 
 use std::collections::BTreeMap;
 
-/// No header is read longer than this, in bytes.
+/// Maximum length of the header, in bytes.
 const MAX_HEADER: usize = 8 << 10;
 
-/// What a server says when it wants a token, or another one.
+/// A server's request for a token or for another token.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct BearerChallenge {
-    /// Where the metadata of the server stands.
+    /// The address of the server's metadata.
     pub resource_metadata: Option<String>,
-    /// The scopes that are needed, separated by spaces.
+    /// The required scopes, separated by spaces.
     pub scope: Option<String>,
-    /// What is wrong with the token that was sent, as `invalid_token` or `insufficient_scope`.
+    /// The error code for the token that was sent, for example `invalid_token` or `insufficient_scope`.
     pub error: Option<String>,
 }
 
 impl BearerChallenge {
-    /// Reads the header; nothing of it where it holds no challenge of the scheme `Bearer`.
+    /// Parses the header. The result is empty if it contains no challenge of the scheme `Bearer`.
     #[must_use]
     pub fn parse(header: &str) -> Self {
         let header = if header.len() > MAX_HEADER { "" } else { header };
@@ -36,7 +36,7 @@ impl BearerChallenge {
         Self { resource_metadata: take("resource_metadata"), scope: take("scope"), error: take("error") }
     }
 
-    /// The scopes that are needed, each once.
+    /// The required scopes without duplicates.
     #[must_use]
     pub fn scopes(&self) -> Vec<String> {
         let mut scopes: Vec<String> = Vec::new();
@@ -48,7 +48,7 @@ impl BearerChallenge {
         scopes
     }
 
-    /// Whether the token was good and not enough.
+    /// Returns true if the token was valid but lacked a scope.
     #[must_use]
     pub fn is_insufficient_scope(&self) -> bool {
         self.error.as_deref() == Some("insufficient_scope")
@@ -61,7 +61,7 @@ enum ChallengeItem<'h> {
     Parameter(&'h str, String),
 }
 
-/// The schemes and parameters of a header, one after the other. What is neither ends it.
+/// Iterates over the schemes and parameters of a header. Anything else ends the iteration.
 struct ChallengeItems<'h> {
     remaining: &'h str,
 }
@@ -77,7 +77,8 @@ impl<'h> Iterator for ChallengeItems<'h> {
             return None;
         }
         let after = rest.trim_start_matches([' ', '\t']);
-        // What follows `=` tells a parameter from the one value that a scheme may have in their place (token68).
+        // The text after `=` distinguishes a parameter from a token68 value, which a scheme may have instead of
+        // parameters.
         let Some(value) = after.strip_prefix('=').filter(|it| !it.trim_start().is_empty()) else {
             self.remaining = rest.trim_start_matches('=');
             return Some(ChallengeItem::Scheme(name));
@@ -96,7 +97,7 @@ impl<'h> Iterator for ChallengeItems<'h> {
     }
 }
 
-/// A quoted text without its quotes, and what follows it; none where it does not end.
+/// Unquotes a quoted string. Returns its content and the rest, or `None` if the closing quote is missing.
 fn unquote(text: &str) -> Option<(String, &str)> {
     let mut value = String::new();
     let mut chars = text.char_indices();

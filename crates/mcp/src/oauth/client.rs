@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use super::serde_secret;
 
-/// How a client shows who it is at the token endpoint (RFC 7591, section 2).
+/// The authentication method of a client at the token endpoint (RFC 7591, section 2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum TokenEndpointAuthMethod {
-    /// By its name alone: PKCE protects the code.
+    /// Only the client id. PKCE protects the code.
     #[serde(rename = "none")]
     None,
     /// In the header `Authorization`.
@@ -34,15 +34,15 @@ impl TokenEndpointAuthMethod {
     }
 }
 
-/// How a client came to be known.
+/// The origin of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum ClientRegistrationKind {
     /// The owner registered it.
     Given,
-    /// It is an address.
+    /// Its id is the address of a client id metadata document.
     Document,
-    /// It was registered on the way.
+    /// It was registered dynamically.
     Registered,
 }
 
@@ -54,15 +54,15 @@ pub(super) struct OauthClient {
     pub(super) secret: Option<SecretString>,
     pub(super) auth: TokenEndpointAuthMethod,
     pub(super) origin: ClientRegistrationKind,
-    /// Where it may be redirected to.
+    /// The redirect URI.
     pub(super) redirect_uri: String,
-    /// When its secret ends, in milliseconds since the Unix epoch.
+    /// The time at which the secret expires, in milliseconds since the Unix epoch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) secret_expires_ms: Option<i64>,
 }
 
 impl OauthClient {
-    /// Puts who this is into a request to the token endpoint (RFC 6749, section 2.3.1).
+    /// Adds the client's authentication to a token request (RFC 6749, section 2.3.1).
     pub(super) fn authenticate(&self, headers: &mut HeaderMap, form: &mut Vec<(&'static str, String)>) {
         let secret = self.secret.as_ref().map(|it| it.expose_secret().to_owned());
         match (self.auth, secret) {
@@ -80,7 +80,7 @@ impl OauthClient {
     }
 }
 
-/// Name and secret as a form would write them, joined and in base64.
+/// The client id and secret, form-encoded, joined with a colon, in base64.
 fn basic_authorization(id: &str, secret: &str) -> Option<HeaderValue> {
     use base64::Engine as _;
     let encoded = |text: &str| url::form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>();

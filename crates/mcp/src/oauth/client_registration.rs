@@ -15,10 +15,10 @@ use super::error_response::to_oauth_error;
 use super::metadata::AuthorizationServer;
 use super::transport::{OauthHttpClient, bad_answer};
 
-/// What authorization servers are told, and show to people.
+/// The client name that authorization servers show to people.
 const CLIENT_NAME: &str = "Toolway";
 
-/// The client for this login.
+/// Returns the client for this login.
 pub(super) async fn obtain_client(
     http: &OauthHttpClient,
     server: &AuthorizationServer,
@@ -66,7 +66,7 @@ pub(super) async fn obtain_client(
     }
 }
 
-/// An address that may be a client id: https, with a path, and nothing that could be read in two ways.
+/// Checks the address of a client id metadata document: https, with a path, in the normal form of the URL standard.
 fn metadata_document_url(address: &str) -> Result<String, OauthError> {
     let fine = reqwest::Url::parse(address).is_ok_and(|url| {
         url.scheme() == "https"
@@ -85,7 +85,8 @@ fn metadata_document_url(address: &str) -> Result<String, OauthError> {
     )))
 }
 
-/// The best way to show who we are that the server takes. One that doesn't say takes the header (RFC 8414, section 2).
+/// Chooses the best authentication method that the server supports. A server that lists none supports the header (RFC
+/// 8414, section 2).
 fn choose_auth_method(
     server: &AuthorizationServer,
     with_secret: bool,
@@ -108,7 +109,7 @@ fn choose_auth_method(
     })
 }
 
-/// What a registration says.
+/// The parameters of a registration.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ClientRegistrationRequest<'a> {
     pub(super) redirect_uri: &'a str,
@@ -127,8 +128,8 @@ struct ClientRegistrationResponse {
     token_endpoint_auth_method: Option<String>,
 }
 
-/// Registers a client (RFC 7591): without a secret where the server takes such, since a program on somebody's computer
-/// keeps none from them.
+/// Registers a client (RFC 7591). It has no secret if the server allows that, because a program on a person's
+/// computer can't keep a secret from that person.
 async fn register(
     http: &OauthHttpClient,
     server: &AuthorizationServer,

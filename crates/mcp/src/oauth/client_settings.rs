@@ -5,26 +5,26 @@ use secrecy::SecretString;
 use crate::definition::OauthDefinition;
 use crate::upstream::secrets::SecretResolver;
 
-/// What the owner says of one server's OAuth, with its secrets read.
+/// The owner's OAuth settings of one server, with secrets resolved.
 #[derive(Debug, Clone, Default)]
 pub struct OauthClientSettings {
-    /// A client that was registered by hand.
+    /// The id of a client that the owner registered.
     pub client_id: Option<String>,
-    /// Its secret.
+    /// The secret of that client.
     pub client_secret: Option<SecretString>,
-    /// The only authorization server that it may be shown to.
+    /// The only authorization server that may receive the client's secret.
     pub issuer: Option<String>,
-    /// The https address of a client id metadata document that the owner keeps.
+    /// The https address of the owner's client id metadata document.
     pub client_metadata_url: Option<String>,
-    /// The scopes to ask for, in the place of those that the server names.
+    /// The scopes to request instead of those that the server names.
     pub scopes: Vec<String>,
 }
 
 impl OauthClientSettings {
-    /// Of a definition, with `secret:NAME` resolved. It may block for as long as that takes.
+    /// Reads the settings from a definition and resolves `secret:NAME`. May block.
     ///
     /// # Errors
-    /// What is wrong with it, in words.
+    /// A message about the secret that can't be resolved.
     pub fn from_definition(
         definition: Option<&OauthDefinition>,
         secrets: &dyn SecretResolver,

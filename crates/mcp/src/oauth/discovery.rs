@@ -1,6 +1,6 @@
-//! Finding the authorization server of an MCP server: the resource's metadata (RFC 9728), then the metadata of the
-//! authorization server that it names (RFC 8414, OpenID Connect Discovery); for servers of 2025-03-26 that have no
-//! metadata of their own, the server's own origin.
+//! Discovery of the authorization server of an MCP server: first the resource's metadata (RFC 9728), then the
+//! metadata of the authorization server that it names (RFC 8414, OpenID Connect Discovery). Servers of 2025-03-26
+//! without metadata use their own origin.
 
 use reqwest::Url;
 use serde::de::DeserializeOwned;
@@ -12,24 +12,24 @@ use super::metadata::{AuthorizationServer, AuthorizationServerMetadata, Protecte
 use super::transport::{BufferedResponse, OauthHttpClient, bad_answer, without_query};
 use super::well_known::{issuer_metadata_urls, resource_metadata_urls};
 
-/// No more authorization servers of one resource are tried.
+/// Maximum number of authorization servers to try for one resource.
 const MAX_TRIED: usize = 4;
 
-/// What a server and its authorization server say of themselves.
+/// The metadata of a server and of its authorization server.
 #[derive(Debug, Clone)]
 pub(super) struct DiscoveredMetadata {
-    /// What a token is asked for (RFC 8707).
+    /// The resource for token requests (RFC 8707).
     pub(super) resource: String,
-    /// The scopes that the server's metadata lists.
+    /// The scopes in the server's metadata.
     pub(super) scopes: Option<Vec<String>>,
-    /// Where to sign in.
+    /// The authorization server.
     pub(super) server: AuthorizationServer,
-    /// Whether the server's metadata names that place, or it is only assumed.
+    /// True if the server's metadata names the authorization server, false if it is assumed.
     pub(super) is_advertised: bool,
 }
 
-/// Finds out where to sign in for this server: at the issuer `before`, where the server still names that one, or else
-/// at the first that can be used.
+/// Discovers the authorization server of a server: the issuer `before` if the server still names it, else the first
+/// usable one.
 pub(super) async fn discover(
     http: &OauthHttpClient,
     server: &Url,
@@ -67,7 +67,7 @@ pub(super) async fn discover(
     Err(passing.unwrap_or(OauthError::NoAuthorizationServer(tried.join(", "))))
 }
 
-/// The metadata of the server, where its challenge says or at the two well-known places.
+/// Fetches the metadata of the server from the address in its challenge or from the two well-known addresses.
 async fn fetch_resource_metadata(
     http: &OauthHttpClient,
     server: &Url,
@@ -98,7 +98,7 @@ async fn fetch_resource_metadata(
     Ok(None)
 }
 
-/// The authorization server with this issuer; none where it has no metadata.
+/// Fetches the metadata of the authorization server with this issuer. Returns `None` if there is none.
 async fn fetch_authorization_server(
     http: &OauthHttpClient,
     issuer: &str,
@@ -123,11 +123,11 @@ async fn fetch_server_metadata(
     Ok(None)
 }
 
-/// What 2025-03-26 says of servers that name no authorization server: they are their own.
+/// Assumes that a server without metadata is its own authorization server, as 2025-03-26 specifies.
 async fn assume_own_origin(http: &OauthHttpClient, server: &Url) -> Result<AuthorizationServer, OauthError> {
     let issuer = origin(server);
     let url = usable_address("the authorization server", &issuer, server)?;
-    // Here the issuer is derived and not quoted, so the form with the empty path spelled out is the same.
+    // The issuer is derived here, not quoted, so the form with an explicit empty path is equivalent.
     let spelled = format!("{issuer}/");
     match fetch_server_metadata(http, &url, &[&issuer, &spelled], server).await? {
         Some(found) => Ok(found),
@@ -135,7 +135,7 @@ async fn assume_own_origin(http: &OauthHttpClient, server: &Url) -> Result<Autho
     }
 }
 
-/// Reads a document at a place where it may stand. A page in its stead is what servers answer that know no such path.
+/// Parses a document at an address where it may be missing. Many servers answer unknown paths with an HTML page.
 fn parse_if_json<T: DeserializeOwned>(url: &Url, answer: &BufferedResponse) -> Result<Option<T>, OauthError> {
     match parse_document(url, answer) {
         Err(OauthError::BadAnswer { .. }) => Ok(None),
@@ -143,7 +143,7 @@ fn parse_if_json<T: DeserializeOwned>(url: &Url, answer: &BufferedResponse) -> R
     }
 }
 
-/// Reads a document; none where there is nothing at its place.
+/// Parses a document. Returns `None` if there is none at the address.
 fn parse_document<T: DeserializeOwned>(
     url: &Url,
     answer: &BufferedResponse,

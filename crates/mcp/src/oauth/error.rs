@@ -1,118 +1,118 @@
-//! What can go wrong on the way to a token. Nothing in these texts is a secret; what a server wrote is cut short and
-//! without control characters.
+//! Errors of discovery, login and refresh. No text contains a secret; texts of servers are shortened and have no
+//! control characters.
 
 use super::store::TokenStoreError;
 
-/// No text of a server is shown longer than this, in characters.
+/// Maximum length of a server's text in a message, in characters.
 const MAX_SERVER_TEXT: usize = 300;
 
-/// Why there is no token.
+/// The reason why there is no token.
 #[derive(Debug, thiserror::Error)]
 pub enum OauthError {
-    /// An address that is not one, or is not of a kind that is used.
+    /// An address is invalid or not allowed.
     #[error("{what} {address:?} can't be used: {why}")]
     Address {
-        /// Which address.
+        /// The role of the address.
         what: &'static str,
-        /// What it says.
+        /// The address itself.
         address: String,
-        /// What is wrong with it.
+        /// The problem.
         why: &'static str,
     },
-    /// A server that can't be reached, or doesn't answer in time. Trying again may help.
+    /// A server is unreachable or does not answer in time. Retrying may help.
     #[error("{url}: {problem}")]
     Unreachable {
-        /// Where.
+        /// The address.
         url: String,
-        /// What happened.
+        /// The problem.
         problem: String,
     },
-    /// An answer that is not what it should be.
+    /// A server sent an invalid response.
     #[error("{url}: {problem}")]
     BadAnswer {
-        /// Where.
+        /// The address.
         url: String,
-        /// What is wrong with it.
+        /// The problem.
         problem: String,
     },
-    /// The metadata of the MCP server is for another one (RFC 9728, section 3.3).
+    /// The metadata of the MCP server names another resource (RFC 9728, section 3.3).
     #[error("the server at {server} gives out metadata for {named:?}, which is not that server")]
     ResourceMismatch {
         /// The address of the server.
         server: String,
-        /// The resource that its metadata names.
+        /// The resource in its metadata.
         named: String,
     },
-    /// The authorization server is another than it should be: its metadata names another (RFC 8414, section 3.3), the
-    /// server names another than at the last login, or the owner set another.
+    /// The issuer differs from the expected one: in its own metadata (RFC 8414, section 3.3), since the last login,
+    /// or from the owner's setting.
     #[error("the authorization server should be {expected:?} and is {found:?}")]
     IssuerMismatch {
-        /// The issuer that it should be.
+        /// The expected issuer.
         expected: String,
-        /// The issuer that was found.
+        /// The actual issuer.
         found: String,
     },
-    /// None of the authorization servers that the MCP server names has metadata.
+    /// None of the server's authorization servers has metadata.
     #[error("none of the authorization servers that the server names has metadata: {0}")]
     NoAuthorizationServer(String),
-    /// The authorization server does not say that it checks PKCE with S256.
+    /// The authorization server does not declare support for PKCE with S256.
     #[error(
         "the authorization server {0} does not say that it checks PKCE with S256, so signing in there is not safe"
     )]
     NoPkce(String),
-    /// The authorization server lacks something else that is needed.
+    /// The authorization server lacks another required feature.
     #[error("the authorization server {issuer} {lacks}")]
     Unsuitable {
-        /// Which.
+        /// The issuer.
         issuer: String,
-        /// What it lacks, in words.
+        /// The missing feature.
         lacks: &'static str,
     },
-    /// There is no way to become a client there.
+    /// There is no client for this authorization server, and it does not register clients.
     #[error(
         "the authorization server {0} registers no clients by itself, and no client is set for it (oauth.client_id)"
     )]
     NoClient(String),
-    /// The answer that came back with the browser does not belong to this login.
+    /// The redirect does not belong to this login.
     #[error("the answer that came back does not belong to this login: {0}")]
     WrongCallback(&'static str),
-    /// The authorization server said no.
+    /// The authorization server refused the request.
     #[error("the authorization server refused: {code}{}", .description.as_ref().map(|it| format!(" ({it})")).unwrap_or_default())]
     Refused {
-        /// The error code of OAuth, as `access_denied`.
+        /// The OAuth error code, for example `access_denied`.
         code: String,
-        /// What it says in words.
+        /// The error description.
         description: Option<String>,
     },
-    /// The operating system gave no random numbers.
+    /// The operating system provides no random numbers.
     #[error("the operating system gave no random numbers")]
     NoRandomness,
-    /// The tokens can't be kept.
+    /// The tokens can't be stored.
     #[error(transparent)]
     Store(#[from] TokenStoreError),
-    /// What the owner set for this server can't be used.
+    /// The owner's settings of this server are invalid.
     #[error("the settings of this server: {0}")]
     Settings(String),
-    /// The browser did not bring an answer.
+    /// The browser brought no answer.
     #[error("{0}")]
     Browser(String),
 }
 
 impl OauthError {
-    /// Whether it may go away by itself.
+    /// Returns true if a retry may succeed.
     #[must_use]
     pub fn is_transient(&self) -> bool {
         matches!(self, Self::Unreachable { .. })
     }
 
-    /// Whether the authorization server said that what it was shown is no longer good (RFC 6749, section 5.2).
+    /// Returns true if the authorization server rejected the grant or the client (RFC 6749, section 5.2).
     #[must_use]
     pub(super) fn is_grant_rejected(&self) -> bool {
         matches!(self, Self::Refused { code, .. } if matches!(code.as_str(), "invalid_grant" | "invalid_client" | "unauthorized_client"))
     }
 }
 
-/// What a server wrote, fit to be shown.
+/// Shortens a server's text and removes control characters.
 pub(super) fn sanitize(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(MAX_SERVER_TEXT).collect()
 }

@@ -1,5 +1,5 @@
-//! One login, in two parts with a person between them: [`Login::begin`] gives the address that their browser must go
-//! to, [`Login::finish`] takes what the browser comes back with.
+//! A login in two steps: [`PendingLogin::begin`] returns the address for the person's browser,
+//! [`PendingLogin::finish`] processes the redirect.
 
 use std::sync::Arc;
 
@@ -20,25 +20,25 @@ use super::scopes::{self, ScopeCandidates};
 use super::token;
 use super::transport::OauthHttpClient;
 
-/// What comes back with a browser is never longer, in bytes.
+/// Maximum length of the redirect's query, in bytes.
 const MAX_CALLBACK: usize = 16 << 10;
 
-/// What a login is for.
+/// The parameters of a login.
 #[derive(Debug)]
 pub struct OauthLoginRequest<'a> {
     /// The address of the MCP server.
     pub server: &'a str,
-    /// What the server said when it wanted a token. Empty where it has not been asked yet.
+    /// The server's challenge. Empty if the server was not asked yet.
     pub challenge: &'a BearerChallenge,
-    /// What the owner set.
+    /// The owner's settings.
     pub settings: &'a OauthClientSettings,
-    /// What was kept of an earlier login.
+    /// The credentials of an earlier login.
     pub previous: Option<&'a OauthCredentials>,
-    /// Where the browser is to be sent back to.
+    /// The redirect URI.
     pub redirect_uri: &'a str,
 }
 
-/// A login that waits for its browser.
+/// A login that waits for the redirect.
 pub struct PendingLogin {
     http: OauthHttpClient,
     clock: Arc<dyn Clock>,
@@ -58,7 +58,7 @@ impl std::fmt::Debug for PendingLogin {
 }
 
 impl PendingLogin {
-    /// Finds out where to sign in, becomes a client there, and writes the address for the browser.
+    /// Discovers the authorization server, obtains a client, and builds the address for the browser.
     ///
     /// # Errors
     /// [`OauthError`].
@@ -80,7 +80,7 @@ impl PendingLogin {
         request: OauthLoginRequest<'_>,
     ) -> Result<Self, OauthError> {
         let at = &discovered.server;
-        // What another issuer gave is worth nothing here, and must not be shown to this one.
+        // Credentials of another issuer are useless here, and this issuer must not see them.
         let before =
             request.previous.filter(|it| it.issuer == at.issuer && it.resource == discovered.resource);
         let adds_to: Vec<String> = match before {
@@ -117,7 +117,7 @@ impl PendingLogin {
             if !scopes.is_empty() {
                 query.append_pair("scope", &scopes.join(" "));
             }
-            // OpenID Connect gives a refresh token only where the person is asked (Core, section 11).
+            // OpenID Connect grants a refresh token only with consent (Core, section 11).
             if scopes.iter().any(|it| it == "offline_access") {
                 query.append_pair("prompt", "consent");
             }
@@ -126,30 +126,31 @@ impl PendingLogin {
         Ok(Self { http, clock, discovered, client, metadata, scopes, verifier: proof, state, url })
     }
 
-    /// Where the browser must go.
+    /// The address for the browser.
     #[must_use]
     pub fn url(&self) -> &Url {
         &self.url
     }
 
-    /// Who the person signs in to.
+    /// The issuer of the authorization server.
     #[must_use]
     pub fn issuer(&self) -> &str {
         &self.discovered.server.issuer
     }
 
-    /// Whether a query is an answer to this login, so that a stray request to the redirect address does not end it.
+    /// Returns true if a query is the answer to this login. A stray request to the redirect URI does not end the
+    /// login.
     #[must_use]
     pub fn is_answered_by(&self, query: &str) -> bool {
         let state = parameter(query, "state");
         state.is_ok_and(|it| it.as_deref() == Some(self.state.as_str()))
     }
 
-    /// Takes the query of the address that the browser was sent back to, and exchanges the code in it.
+    /// Processes the query of the redirect, and exchanges the code in it.
     ///
     /// # Errors
-    /// [`OauthError::WrongCallback`] where it is not an answer to this login, [`OauthError::Refused`] where the person
-    /// or the server said no, and whatever may happen on the way to the token endpoint.
+    /// [`OauthError::WrongCallback`] if it is not the answer to this login, [`OauthError::Refused`] if the person or
+    /// the server refused, and all errors of the token endpoint.
     pub async fn finish(self, query: &str) -> Result<OauthCredentials, OauthError> {
         let query = query.trim_start_matches('?');
         if query.len() > MAX_CALLBACK {
@@ -193,8 +194,8 @@ impl PendingLogin {
         })
     }
 
-    /// The issuer of an answer must be the one that was asked, character by character; where the server promised to
-    /// name itself, it must be there (RFC 9207, section 2.4). This is what stops one server from getting the code of
+    /// Checks the issuer of an answer. It must equal the expected issuer, and it must be present if the server
+    /// promised it (RFC 9207, section 2.4). This prevents mix-up attacks, in which one server obtains the code of
     /// another.
     fn check_issuer(&self, named: Option<&str>) -> Result<(), OauthError> {
         match named {
@@ -208,7 +209,7 @@ impl PendingLogin {
     }
 }
 
-/// A parameter of a query. One that stands there twice could be read in two ways (RFC 6749, section 3.1).
+/// Returns a parameter of a query. A repeated parameter is an error, because it is ambiguous (RFC 6749, section 3.1).
 fn parameter(query: &str, name: &str) -> Result<Option<String>, OauthError> {
     let pairs = url::form_urlencoded::parse(query.trim_start_matches('?').as_bytes());
     let mut found = pairs.filter(|(key, _)| key == name).map(|(_, value)| value.into_owned());

@@ -1,5 +1,5 @@
-//! The two documents that say where to sign in: that of the resource (RFC 9728) and that of the authorization server
-//! (RFC 8414, OpenID Connect Discovery). Members that nobody here needs are not read.
+//! Metadata documents of the resource (RFC 9728) and of the authorization server (RFC 8414, OpenID Connect
+//! Discovery). Unused members are not parsed.
 
 use reqwest::Url;
 use serde::Deserialize;
@@ -8,10 +8,10 @@ use super::address::{is_token_allowed, usable_address};
 use super::error::{OauthError, sanitize};
 use super::transport::without_query;
 
-/// No list in a document is read further than this.
+/// Maximum number of list entries to use.
 const MAX_LISTED: usize = 64;
 
-/// What an MCP server says of itself as a protected resource.
+/// The protected resource metadata of an MCP server.
 #[derive(Debug, Clone, Deserialize)]
 pub(super) struct ProtectedResourceMetadata {
     pub(super) resource: String,
@@ -22,7 +22,7 @@ pub(super) struct ProtectedResourceMetadata {
 }
 
 impl ProtectedResourceMetadata {
-    /// Holds the document against the server that it should be of.
+    /// Checks that the document belongs to this server.
     ///
     /// # Errors
     /// [`OauthError::ResourceMismatch`].
@@ -39,7 +39,7 @@ impl ProtectedResourceMetadata {
     }
 }
 
-/// What an authorization server says of itself.
+/// The metadata of an authorization server.
 #[derive(Debug, Clone, Deserialize)]
 pub(super) struct AuthorizationServerMetadata {
     issuer: String,
@@ -63,29 +63,29 @@ pub(super) struct AuthorizationServerMetadata {
     authorization_response_iss_parameter_supported: bool,
 }
 
-/// An authorization server that can be used: its metadata is its own, it checks PKCE, its addresses are safe.
+/// A usable authorization server: the metadata is its own, it supports PKCE, and its addresses are allowed.
 #[derive(Debug, Clone)]
 pub(super) struct AuthorizationServer {
-    /// As its metadata writes it; the origin where it has none.
+    /// The issuer as the metadata writes it; the origin if there is no metadata.
     pub(super) issuer: String,
     pub(super) authorization: Url,
     pub(super) token: Url,
     pub(super) registration: Option<Url>,
     pub(super) scopes: Option<Vec<String>>,
-    /// How clients may show who they are at the token endpoint; none where it does not say.
+    /// The client authentication methods of the token endpoint, if declared.
     pub(super) auth_methods: Option<Vec<String>>,
-    /// Whether a client may be an address (OAuth Client ID Metadata Documents).
+    /// True if a client id may be an address (OAuth Client ID Metadata Documents).
     pub(super) takes_metadata_documents: bool,
-    /// Whether its answers name it (RFC 9207).
+    /// True if its answers contain the issuer (RFC 9207).
     pub(super) sends_issuer: bool,
 }
 
 impl AuthorizationServerMetadata {
-    /// Holds the document against the issuer that was asked, character by character (RFC 8414, section 3.3), and
-    /// against what a client must insist on.
+    /// Checks that the issuer equals the requested one (RFC 8414, section 3.3), and that the required features are
+    /// present.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// [`OauthError`] for the first problem.
     pub(super) fn validate(
         self,
         expected: &[&str],
@@ -132,10 +132,10 @@ impl AuthorizationServerMetadata {
 }
 
 impl AuthorizationServer {
-    /// The one that 2025-03-26 assumes at the origin of a server that has no metadata at all.
+    /// The authorization server that 2025-03-26 assumes at the origin of a server without metadata.
     ///
     /// # Errors
-    /// Where that origin can't be used.
+    /// [`OauthError::Address`] if the origin is not allowed.
     pub(super) fn assumed(server: &Url) -> Result<Self, OauthError> {
         let at = |path: &str| {
             usable_address(

@@ -1,4 +1,4 @@
-//! Random texts, and proof keys for code exchange (RFC 7636, S256 alone).
+//! Random texts, and proof keys for code exchange (RFC 7636, only S256).
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -8,17 +8,17 @@ use secrecy::{ExposeSecret as _, SecretString};
 
 use super::error::OauthError;
 
-/// 256 random bits, as 43 characters that need no escaping.
+/// 256 random bits, as 43 URL-safe characters.
 pub(super) fn random_text() -> Result<String, OauthError> {
     let mut bytes = [0u8; 32];
     SystemRandom::new().fill(&mut bytes).map_err(|_| OauthError::NoRandomness)?;
     Ok(URL_SAFE_NO_PAD.encode(bytes))
 }
 
-/// What proves that whoever exchanges a code is who asked for it.
+/// The proof that the program that exchanges a code also requested it.
 #[derive(Debug)]
 pub(super) struct PkceVerifier {
-    /// What is kept until the exchange.
+    /// The code verifier, stored until the exchange.
     pub(super) verifier: SecretString,
 }
 
@@ -27,7 +27,7 @@ impl PkceVerifier {
         Ok(Self { verifier: random_text()?.into() })
     }
 
-    /// What the authorization server is shown before (RFC 7636, section 4.2).
+    /// The code challenge for the authorization server (RFC 7636, section 4.2).
     pub(super) fn challenge(&self) -> String {
         URL_SAFE_NO_PAD.encode(digest(&SHA256, self.verifier.expose_secret().as_bytes()))
     }

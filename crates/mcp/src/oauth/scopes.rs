@@ -1,24 +1,24 @@
-//! Which scopes are asked for (MCP, "Scope Selection Strategy" and "Scope Challenge Handling").
+//! Selection of the scopes to request (MCP, "Scope Selection Strategy" and "Scope Challenge Handling").
 
 /// The scope that asks for a refresh token (OpenID Connect Core, section 11).
 const OFFLINE_ACCESS: &str = "offline_access";
 
-/// What is known of scopes before a login.
+/// The sources of scopes for a login.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct ScopeCandidates<'a> {
-    /// What the owner wants to be asked for.
+    /// The scopes in the owner's settings.
     pub(super) configured: &'a [String],
-    /// What the server's challenge asks for.
+    /// The scopes in the server's challenge.
     pub(super) challenged: &'a [String],
-    /// What was granted before and what is needed besides, where this login adds to another.
+    /// The previously granted and the additionally required scopes, if this login extends another.
     pub(super) previous: &'a [String],
-    /// What the server's metadata lists.
+    /// The scopes in the server's metadata.
     pub(super) resource: Option<&'a [String]>,
-    /// What the authorization server lists.
+    /// The scopes in the authorization server's metadata.
     pub(super) server: Option<&'a [String]>,
 }
 
-/// The scopes to ask for, in order; none at all where nobody names any.
+/// Selects the scopes to request, in order. Empty if no source has any.
 pub(super) fn select(known: ScopeCandidates<'_>) -> Vec<String> {
     let base = match known {
         ScopeCandidates { configured: set, .. } if !set.is_empty() => set,
@@ -32,7 +32,7 @@ pub(super) fn select(known: ScopeCandidates<'_>) -> Vec<String> {
         }
     }
     let offered = known.server.is_some_and(|scopes| scopes.iter().any(|it| it == OFFLINE_ACCESS));
-    // Alone it would stand in the place of what the server grants where nothing is asked for.
+    // As the only scope it would replace the server's default scopes.
     if offered && !scopes.is_empty() && !scopes.iter().any(|it| it == OFFLINE_ACCESS) {
         scopes.push(OFFLINE_ACCESS.to_owned());
     }

@@ -1,4 +1,4 @@
-//! Where what came of logins is kept: one text a server, opaque to whoever keeps it.
+//! The store of credentials: one opaque text per server.
 
 mod file;
 mod key;
@@ -9,43 +9,43 @@ use toolway_types::Slug;
 pub use file::FileTokenStore;
 pub use key::{StoreKey, StoreKeyFile, StoreKeySource};
 
-/// Why tokens can't be kept or read.
+/// The reason why tokens can't be stored or read.
 #[derive(Debug, thiserror::Error)]
 pub enum TokenStoreError {
-    /// A file or a folder.
+    /// A file or a folder can't be accessed.
     #[error("{path}: {source}")]
     File {
         /// Its path.
         path: String,
-        /// What happened.
+        /// The error of the operating system.
         source: std::io::Error,
     },
-    /// A file that is not what it should be: cut, changed, moved from another server, or written with another key.
+    /// A file is truncated, modified, copied from another server, or encrypted with another key.
     #[error("{path} can't be read with this key; a new login replaces it")]
     Sealed {
         /// Its path.
         path: String,
     },
-    /// The key.
+    /// The key is missing or invalid.
     #[error("the key of the stored tokens: {0}")]
     Key(String),
 }
 
-/// Keeps what came of logins. Its functions may block for as long as a small file or a keyring takes.
+/// Stores credentials. Its functions may block for as long as a small file or a keyring takes.
 pub trait TokenStore: Send + Sync + 'static {
-    /// What is kept of this server.
+    /// Loads the text of this server.
     ///
     /// # Errors
     /// [`TokenStoreError`].
     fn load(&self, server: &Slug) -> Result<Option<SecretString>, TokenStoreError>;
 
-    /// Keeps this of it, in place of what was kept before.
+    /// Stores the text of this server and replaces an earlier one.
     ///
     /// # Errors
-    /// [`TokenStoreError`]; then what was kept before still is.
+    /// [`TokenStoreError`]; the earlier text is then unchanged.
     fn save(&self, server: &Slug, text: &SecretString) -> Result<(), TokenStoreError>;
 
-    /// Forgets it. Gives whether there was anything.
+    /// Removes the text of this server. Returns false if there was none.
     ///
     /// # Errors
     /// [`TokenStoreError`].

@@ -10,23 +10,23 @@ use super::error::OauthError;
 use super::error_response::to_oauth_error;
 use super::transport::{BufferedResponse, OauthHttpClient, bad_answer};
 
-/// No token is longer, in bytes: it has to fit into a header.
+/// Maximum length of a token, in bytes: it must fit into a header.
 const MAX_TOKEN: usize = 16 << 10;
-/// A token is never held for good longer than this, in milliseconds, whatever its server says: a year.
+/// Maximum lifetime of a token, in milliseconds (one year), whatever the server says.
 const MAX_LIFE_MS: i64 = 365 * 24 * 3600 * 1000;
 
-/// A token, fresh from the server.
+/// A token response.
 #[derive(Debug)]
 pub(super) struct IssuedToken {
     pub(super) access_token: SecretString,
     pub(super) refresh_token: Option<SecretString>,
-    /// How long it is good, in milliseconds; none where the server did not say.
+    /// The lifetime in milliseconds, if the server stated it.
     pub(super) life_ms: Option<i64>,
-    /// The scopes that were granted; none where they are those that were asked for.
+    /// The granted scopes; `None` if they equal the requested ones.
     pub(super) scopes: Option<Vec<String>>,
 }
 
-/// Exchanges an authorisation code.
+/// Exchanges an authorization code.
 pub(super) async fn exchange(
     http: &OauthHttpClient,
     endpoint: &Url,
@@ -45,7 +45,7 @@ pub(super) async fn exchange(
     request_token(http, endpoint, client, form).await
 }
 
-/// Exchanges a refresh token. Scopes are left out, which asks for those that were granted.
+/// Exchanges a refresh token. Without scopes, the request asks for those granted before.
 pub(super) async fn refresh(
     http: &OauthHttpClient,
     endpoint: &Url,
@@ -91,7 +91,7 @@ struct TokenResponse {
     scope: Option<String>,
 }
 
-/// Some servers write numbers as texts.
+/// A number of seconds. Some servers send it as a string.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum LenientSeconds {
@@ -100,7 +100,7 @@ enum LenientSeconds {
 }
 
 impl LenientSeconds {
-    /// In milliseconds; none where it says nothing sensible.
+    /// The number in milliseconds; `None` if it is not positive.
     fn ms(self) -> Option<i64> {
         let seconds = match self {
             Self::Number(number) => number,
@@ -112,7 +112,7 @@ impl LenientSeconds {
 }
 
 fn parse_token_response(endpoint: &Url, answer: &BufferedResponse) -> Result<IssuedToken, OauthError> {
-    // What the parser says could quote the answer, and with it a token.
+    // The parser's message could quote the response, and with it a token.
     let answer: TokenResponse = serde_json::from_slice(&answer.body)
         .map_err(|_| bad_answer(endpoint, "its answer holds no token"))?;
     if answer.token_type.is_some_and(|kind| !kind.eq_ignore_ascii_case("bearer")) {

@@ -1,4 +1,5 @@
-//! HTTP to authorization servers: bounded in size and time, never redirected, without proxies of the environment.
+//! The HTTP client for authorization servers: size and time are limited, redirects with secrets are refused, and
+//! proxy settings of the environment are ignored.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -15,20 +16,19 @@ use super::address::{is_loopback, origin};
 use super::error::{OauthError, sanitize};
 use super::well_known::issuer_metadata_urls;
 
-/// What the client calls itself.
 const USER_AGENT: &str = concat!("toolway/", env!("CARGO_PKG_VERSION"));
-/// How long an exchange may take, from connecting to the last byte.
+/// Timeout of a request, from connecting to the last byte.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(20);
-/// How long connecting may take.
+/// Timeout for connecting.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// No document or answer is larger, in bytes.
+/// Maximum size of a response, in bytes.
 pub(super) const MAX_BODY: usize = 256 << 10;
-/// How often a document that is fetched without secrets may move within its origin.
+/// Maximum number of redirects within one origin, for requests without secrets.
 const MAX_REDIRECTS: usize = 3;
 
 type TlsConfigFactory = dyn Fn() -> Result<ClientConfig, String> + Send + Sync;
 
-/// The client. Cheap to clone; all clones share their connections.
+/// An HTTP client for authorization servers. Cheap to clone; clones share their connections.
 #[derive(Clone)]
 pub struct OauthHttpClient {
     shared: Arc<OauthHttpClientInner>,
@@ -47,7 +47,7 @@ impl fmt::Debug for OauthHttpClient {
     }
 }
 
-/// An answer, read whole.
+/// A response with its complete body.
 #[derive(Debug)]
 pub(super) struct BufferedResponse {
     pub(super) status: StatusCode,
@@ -56,8 +56,8 @@ pub(super) struct BufferedResponse {
 }
 
 impl OauthHttpClient {
-    /// Trusts whom the TLS settings trust that `make_tls` makes. It is called when an https address is first asked,
-    /// on a thread for blocking work, and says in words what is wrong where it can't.
+    /// Creates a client with the TLS settings of `make_tls`. It is called on a blocking thread for the first https
+    /// request; its error is a message.
     #[must_use]
     pub fn new(make_tls: impl Fn() -> Result<ClientConfig, String> + Send + Sync + 'static) -> Self {
         let shared = OauthHttpClientInner {
@@ -69,12 +69,12 @@ impl OauthHttpClient {
         Self { shared: Arc::new(shared) }
     }
 
-    /// A document of an authorization server at an https address, or on this computer.
+    /// Fetches a document of an authorization server from an https or loopback address.
     ///
     /// # Errors
-    /// [`OauthError`] where there is none.
+    /// [`OauthError`] if there is none.
     pub async fn document(&self, address: &str) -> Result<Bytes, OauthError> {
-        // Whoever hands in an address decides whether it may be on this computer.
+        // The caller decides about loopback addresses.
         let url = Url::parse(address).ok().filter(|it| it.scheme() == "https" || is_loopback(it));
         let url = url.ok_or_else(|| OauthError::Address {
             what: "the document",
@@ -88,14 +88,14 @@ impl OauthHttpClient {
         Ok(answer.body)
     }
 
-    /// Where the metadata of an issuer may stand.
+    /// The well-known addresses of an issuer's metadata.
     #[must_use]
     pub fn issuer_metadata_urls(issuer: &str) -> Vec<String> {
         let places = Url::parse(issuer).map(|url| issuer_metadata_urls(&url)).unwrap_or_default();
         places.into_iter().map(String::from).collect()
     }
 
-    /// Asks for a document. A redirect within the origin is followed a few times, since nothing secret goes with it.
+    /// Sends a GET request. Follows a few redirects within the origin, since the request contains no secrets.
     pub(super) async fn get(&self, url: &Url) -> Result<BufferedResponse, OauthError> {
         let mut url = url.clone();
         for _ in 0..=MAX_REDIRECTS {
@@ -112,7 +112,7 @@ impl OauthHttpClient {
         Err(bad_answer(&url, "it redirects too often"))
     }
 
-    /// Sends a body. What answers with a redirect is told so, since secrets may be in it.
+    /// Sends a POST request. A redirect is an error, since the body may contain secrets.
     pub(super) async fn post(
         &self,
         url: &Url,
@@ -159,7 +159,7 @@ impl OauthHttpClient {
         Ok(BufferedResponse { status, headers, body: body.into() })
     }
 
-    /// Sends a body and gives status and headers alone: what follows may never end.
+    /// Sends a POST request and returns only status and headers: the body may never end.
     pub(super) async fn post_head(
         &self,
         url: &Url,
@@ -187,7 +187,7 @@ impl OauthHttpClient {
         Ok(kept.lock().get_or_insert(client).clone())
     }
 
-    /// The TLS settings; made again after a failure.
+    /// Returns the TLS settings. After a failure, the next call creates them again.
     async fn tls(&self) -> Result<ClientConfig, String> {
         if let Some(tls) = self.shared.tls.get() {
             return Ok(tls.clone());
@@ -213,7 +213,7 @@ fn build(tls: ClientConfig) -> reqwest::Result<Client> {
         .build()
 }
 
-/// For plain http, so that nobody reads the computer's authorities for it.
+/// TLS settings without certificates for plain http, to avoid loading the system's certificates.
 fn empty_tls_config() -> Result<ClientConfig, String> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let settings = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
@@ -221,7 +221,7 @@ fn empty_tls_config() -> Result<ClientConfig, String> {
     Ok(settings.with_root_certificates(rustls::RootCertStore::empty()).with_no_client_auth())
 }
 
-/// An address as it is shown: without its query, which may hold what others should not see.
+/// The address without its query, which may contain secrets.
 pub(super) fn without_query(url: &Url) -> String {
     format!("{}{}", origin(url), url.path())
 }
@@ -234,7 +234,7 @@ fn unreachable(url: &Url, problem: String) -> OauthError {
     OauthError::Unreachable { url: without_query(url), problem }
 }
 
-/// The innermost cause: what is above it only says that a request failed, and names its address whole.
+/// Reports only the innermost cause: the outer errors contain the complete address.
 fn transport_error(url: &Url, error: &reqwest::Error) -> OauthError {
     let mut cause: &dyn std::error::Error = error;
     while let Some(deeper) = cause.source() {

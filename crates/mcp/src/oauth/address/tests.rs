@@ -27,7 +27,7 @@ fn this_computer_is_known_however_it_is_written() {
     }
 }
 
-/// (address, resource, whether it is used)
+/// Each case: address, resource, whether the address is allowed.
 #[test]
 fn secrets_go_over_https_or_stay_on_this_computer() {
     let far = "https://mcp.example.org/mcp";
@@ -82,7 +82,7 @@ fn a_server_has_one_canonical_uri() {
     }
 }
 
-/// (resource, server, whether a token for the one may be shown to the other)
+/// Each case: resource, server, whether a token for the resource may go to the server.
 #[test]
 fn a_token_goes_to_its_resource_and_below() {
     for (resource, server, may) in [

@@ -8,8 +8,8 @@ fn challenge(resource_metadata: Option<&str>, scope: Option<&str>, error: Option
     }
 }
 
-/// The examples of RFC 9728 (section 5.1), RFC 6750 (section 3) and RFC 9110 (section 11.6.1), and forms that servers
-/// use.
+/// Uses the examples of RFC 9728 (section 5.1), RFC 6750 (section 3) and RFC 9110 (section 11.6.1), and forms that
+/// real servers send.
 #[test]
 fn what_a_server_asks_for_is_read() {
     for (header, expected) in [

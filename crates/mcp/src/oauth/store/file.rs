@@ -1,5 +1,5 @@
-//! Tokens in files, one a server, for their owner alone (0600) and encrypted (ChaCha20-Poly1305, RFC 8439). Where the
-//! key is in a keyring, a copy of the data folder gives nothing away.
+//! A store of tokens in files: one file per server, mode 0600, encrypted (ChaCha20-Poly1305, RFC 8439). With the key
+//! in a keyring, a copy of the data folder reveals nothing.
 
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -13,12 +13,12 @@ use toolway_types::Slug;
 use super::key::create_private;
 use super::{StoreKey, StoreKeySource, TokenStore, TokenStoreError};
 
-/// The first byte of a file: the form of what follows (a nonce, and what was encrypted with its tag).
+/// The first byte of a file: the version of the format. A nonce, the ciphertext and its tag follow.
 const FORMAT_VERSION: u8 = 1;
-/// No file is larger, in bytes.
+/// Maximum size of a file, in bytes.
 const MAX_FILE: u64 = 256 << 10;
 
-/// Tokens in a folder.
+/// A store of tokens in a folder.
 pub struct FileTokenStore {
     folder: PathBuf,
     key: Arc<dyn StoreKeySource>,
@@ -31,16 +31,16 @@ impl std::fmt::Debug for FileTokenStore {
 }
 
 impl FileTokenStore {
-    /// In this folder, which is made when something is kept first.
+    /// Creates a store in this folder. The folder is created by the first save.
     #[must_use]
     pub fn new(folder: PathBuf, key: Arc<dyn StoreKeySource>) -> Self {
         Self { folder, key }
     }
 
-    /// In this folder, with the key in a file there.
+    /// Creates a store in this folder, with the key in a file there.
     #[must_use]
     pub fn with_key_file(folder: PathBuf) -> Self {
-        // No slug has a dot, so no server's file is called this.
+        // Slugs contain no dot, so no server's file has this name.
         let key = Arc::new(super::StoreKeyFile::new(folder.join("store.key")));
         Self::new(folder, key)
     }
@@ -92,7 +92,7 @@ fn unreadable(path: &Path) -> TokenStoreError {
     TokenStoreError::Sealed { path: path.display().to_string() }
 }
 
-/// The server is sealed in as well, so that nobody makes one server's file another's.
+/// The server is authenticated as well, so a file of one server can't be used for another.
 fn aad(server: &Slug) -> Aad<Vec<u8>> {
     Aad::from([b"toolway mcp tokens 1\0", server.as_str().as_bytes()].concat())
 }
@@ -103,7 +103,7 @@ fn cipher(key: &StoreKey) -> Option<LessSafeKey> {
 
 fn seal(key: &StoreKey, server: &Slug, text: &[u8]) -> Result<Vec<u8>, TokenStoreError> {
     let wrong = || TokenStoreError::Key("nothing can be encrypted with it".to_owned());
-    // Random: a key seals few texts, far fewer than would make two nonces alike.
+    // A random nonce is safe, because one key encrypts far too few texts for a collision.
     let mut nonce = [0u8; NONCE_LEN];
     SystemRandom::new().fill(&mut nonce).map_err(|_| wrong())?;
     let mut within = text.to_vec();
@@ -131,7 +131,7 @@ fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         file => file?,
     };
-    // Reading a pipe or a device might never end.
+    // Reading a pipe or a device might block forever.
     if !file.metadata()?.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidData, "it is no regular file"));
     }
@@ -140,7 +140,7 @@ fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
     Ok(Some(bytes))
 }
 
-/// Writes a file (0600). Whoever reads it meanwhile sees the old content or the new, also after a crash.
+/// Writes a file (0600) atomically. Readers see the old content or the new one, even after a crash.
 fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let beside = path.with_file_name(format!(".{name}.{}.new", uuid::Uuid::now_v7().simple()));

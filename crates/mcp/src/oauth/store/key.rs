@@ -1,4 +1,4 @@
-//! The key that stored tokens are encrypted with, and a file that holds it where there is no keyring.
+//! The encryption key of stored tokens, and a file for it where there is no keyring.
 
 use std::fs::OpenOptions;
 use std::io::{self, Read as _, Write as _};
@@ -21,10 +21,10 @@ impl std::fmt::Debug for StoreKey {
 }
 
 impl StoreKey {
-    /// A new one.
+    /// Creates a random key.
     ///
     /// # Errors
-    /// [`TokenStoreError::Key`] where the operating system gives no random numbers.
+    /// [`TokenStoreError::Key`] if the operating system provides no random numbers.
     pub fn random() -> Result<Self, TokenStoreError> {
         let mut bytes = Box::new([0u8; 32]);
         let filled = SystemRandom::new().fill(bytes.as_mut_slice());
@@ -32,16 +32,16 @@ impl StoreKey {
         Ok(Self(SecretBox::new(bytes)))
     }
 
-    /// As text, for a keyring or a file.
+    /// The key as text, for a keyring or a file.
     #[must_use]
     pub fn to_text(&self) -> SecretString {
         STANDARD_NO_PAD.encode(self.0.expose_secret()).into()
     }
 
-    /// Reads what [`StoreKey::text`] wrote.
+    /// Parses the text of [`StoreKey::to_text`].
     ///
     /// # Errors
-    /// [`TokenStoreError::Key`] where it is something else.
+    /// [`TokenStoreError::Key`] if the text is invalid.
     pub fn parse(text: &SecretString) -> Result<Self, TokenStoreError> {
         let decoded = STANDARD_NO_PAD.decode(text.expose_secret().trim()).ok();
         let bytes = decoded.and_then(|bytes| <[u8; 32]>::try_from(bytes).ok());
@@ -50,29 +50,29 @@ impl StoreKey {
     }
 }
 
-/// Has the key, and makes it the first time.
+/// Loads the key, and creates it on first use.
 pub trait StoreKeySource: Send + Sync + 'static {
-    /// The key; none where none was made yet.
+    /// Loads the key. Returns `None` if it does not exist yet.
     ///
     /// # Errors
     /// [`TokenStoreError`].
     fn load(&self) -> Result<Option<StoreKey>, TokenStoreError>;
 
-    /// The key, made where there is none.
+    /// Loads the key, or creates it if it does not exist.
     ///
     /// # Errors
     /// [`TokenStoreError`].
     fn load_or_create(&self) -> Result<StoreKey, TokenStoreError>;
 }
 
-/// A key in a file for its owner alone.
+/// A key in a file that only its owner can read.
 #[derive(Debug)]
 pub struct StoreKeyFile {
     path: PathBuf,
 }
 
 impl StoreKeyFile {
-    /// In this file. Its folder must be there when a key is made.
+    /// Uses this file. Its folder must exist when a key is created.
     #[must_use]
     pub fn new(path: PathBuf) -> Self {
         Self { path }
@@ -102,7 +102,7 @@ impl StoreKeySource for StoreKeyFile {
             file.write_all(key.to_text().expose_secret().as_bytes())?;
             file.sync_all()
         });
-        // Linked and not renamed: of two programs that make one at once, the first has its way.
+        // A hard link instead of a rename: if two programs create a key at once, the first one wins.
         let linked = made.and_then(|()| match std::fs::hard_link(&beside, &self.path) {
             Err(error) if error.kind() == io::ErrorKind::Unsupported => std::fs::rename(&beside, &self.path),
             linked => linked,
@@ -118,7 +118,7 @@ impl StoreKeySource for StoreKeyFile {
     }
 }
 
-/// The text of a small file; none where there is no such file.
+/// Reads a small file. Returns `None` if it does not exist.
 fn read_small(path: &Path) -> io::Result<Option<SecretString>> {
     let file = match std::fs::File::open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -129,7 +129,7 @@ fn read_small(path: &Path) -> io::Result<Option<SecretString>> {
     Ok(Some(text.into()))
 }
 
-/// A file (0600) that must not exist yet.
+/// Creates a file (0600) that must not exist yet.
 pub(super) fn create_private(path: &Path) -> io::Result<std::fs::File> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
