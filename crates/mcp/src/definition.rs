@@ -1,5 +1,4 @@
-//! What the owner says of one MCP server: where it is, and what it may do. The same form stands in `mcp.toml`, in the
-//! settings, and (but for commands) in REST.
+//! The definition of one MCP server. `mcp.toml`, the settings and (without commands) REST use the same form.
 
 mod definitions;
 pub mod edit;
@@ -26,55 +25,55 @@ pub use problem::{DefinitionError, DefinitionFileProblem};
 pub use redaction::{HIDDEN, is_secret_name};
 pub use validation::check_name;
 
-/// How a value begins that stands for a secret by its name.
+/// Prefix of a value that refers to a secret by name.
 pub const SECRET_PREFIX: &str = "secret:";
 
-/// One MCP server. Either `command` or `url` says where it is.
+/// One MCP server. It has either a `command` or a `url`.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ServerDefinition {
-    /// The program to run, found as the operating system finds programs. It speaks MCP on its standard input and
-    /// output.
+    /// The program to run, looked up like any command of the operating system. It speaks MCP on its standard input
+    /// and output.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
-    /// Its arguments.
+    /// The arguments of the program.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub args: Vec<String>,
-    /// Its environment, apart from the few variables that every program needs. A value `secret:NAME` stands for the
-    /// secret of that name.
+    /// The environment variables of the program, besides the few that every program needs. `secret:NAME` refers to
+    /// the secret of that name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
-    /// The folder that it runs in.
+    /// The working directory of the program.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cwd: Option<PathBuf>,
-    /// Its address, `http://…` or `https://…`.
+    /// The address of the server, `http://…` or `https://…`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
-    /// How it is spoken to there.
+    /// The transport at the address.
     #[serde(skip_serializing_if = "TransportMode::is_auto")]
     pub transport: TransportMode,
-    /// Headers of every request. Values as in `env`.
+    /// Headers of every request. Values have the same form as in `env`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
-    /// Not connected to, and none of its tools offered.
+    /// True if the server is not connected and its tools are not offered.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub disabled: bool,
-    /// Whether it may ask the model of the client that called (`sampling/createMessage`).
+    /// True if the server may use the model of the calling client (`sampling/createMessage`).
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub sampling: bool,
-    /// Whether it may ask for the folders that the client that called works in (`roots/list`).
+    /// True if the server may ask for the working folders of the calling client (`roots/list`).
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub roots: bool,
-    /// How the owner lets the gateway in there, where the server asks for OAuth.
+    /// The OAuth settings, for servers that require OAuth.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub oauth: Option<OauthDefinition>,
 }
 
-/// How a server at an address is spoken to.
+/// The transport of a server at an address.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TransportMode {
-    /// Found by trying: streamable HTTP, then HTTP with SSE.
+    /// Detected: first streamable HTTP, then HTTP with SSE.
     #[default]
     Auto,
     /// Streamable HTTP (2025-03-26 and later).
@@ -84,31 +83,31 @@ pub enum TransportMode {
 }
 
 impl TransportMode {
-    /// Whether it is found by trying.
+    /// Returns true for [`TransportMode::Auto`].
     #[must_use]
     pub fn is_auto(&self) -> bool {
         *self == Self::Auto
     }
 }
 
-/// What is needed for OAuth where the server's own metadata does not say all of it.
+/// OAuth settings that the server's metadata does not contain.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct OauthDefinition {
-    /// A client that was registered by hand.
+    /// The id of a client that the owner registered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_id: Option<String>,
-    /// Its secret, as `secret:NAME`.
+    /// The secret of that client, as `secret:NAME`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_secret: Option<String>,
-    /// The authorization server that this client is known to, as its metadata names itself. A server that sends
-    /// elsewhere is not followed there.
+    /// The issuer of the authorization server at which this client is registered. A server that names another issuer
+    /// is refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub issuer: Option<String>,
-    /// The https address of a client id metadata document, for authorization servers that take one.
+    /// The https address of a client id metadata document, for authorization servers that support them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_metadata_url: Option<String>,
-    /// The scopes to ask for, in the place of those that the server names.
+    /// The scopes to request instead of those that the server names.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub scopes: Vec<String>,
 }

@@ -1,9 +1,9 @@
-//! MCP over a connection that carries text messages, one JSON-RPC message each, as a WebSocket does and as lines of
-//! standard input and output do. What is read comes in through a bounded channel and what is written goes out through
-//! an [`Outlet`], so that nothing here knows what carries the texts.
+//! MCP over a connection of text messages, one JSON-RPC message each: WebSocket, or lines of standard input and
+//! output. Incoming messages arrive through a bounded channel, outgoing ones leave through a [`MessageSink`], so
+//! nothing here depends on the transport.
 //!
-//! All eras of MCP go over it. It answers by itself only what never was a message: text that is no JSON, JSON that is
-//! no message, one that is too long, and requests beyond what one connection may have in flight.
+//! All eras of MCP work. This module answers only invalid input itself: text that is not JSON, JSON that is not a
+//! message, messages that are too long, and requests beyond the limit in flight.
 
 mod ledger;
 mod parser;
@@ -30,20 +30,20 @@ use self::ledger::{RequestLedger, RequestRejection};
 use self::parser::{JsonRpcErrorReply, ParsedText, parse};
 use crate::verbatim::VerbatimMarker;
 
-/// Messages longer than this are parsed on a thread for blocking work, so that they delay nobody else.
+/// Messages longer than this are parsed on a thread for blocking work, so that they don't delay others.
 const BLOCKING_PARSE_BYTES: usize = 256 << 10;
 
-/// Nobody takes what is written any more.
+/// The receiver of the messages is gone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the connection is closed")]
 pub struct SinkClosed;
 
-/// Where messages go. Its queue is bounded: sending waits for room.
+/// The receiver of outgoing messages. Its queue is bounded: sending waits for room.
 pub trait MessageSink: Clone + Send + Sync + 'static {
-    /// Hands one message over.
+    /// Sends one message.
     ///
     /// # Errors
-    /// [`Closed`] once nobody takes it.
+    /// [`SinkClosed`] if the receiver is gone.
     fn send(&self, message: String) -> impl Future<Output = Result<(), SinkClosed>> + Send + 'static;
 }
 
@@ -54,18 +54,18 @@ impl MessageSink for mpsc::Sender<String> {
     }
 }
 
-/// What one connection may do.
+/// The limits of one connection.
 #[derive(Debug, Clone)]
 pub struct SocketConfig {
-    /// Longest message that is taken, in bytes; a longer one is refused, and the connection goes on.
+    /// Maximum length of a message, in bytes. A longer one is refused, and the connection stays open.
     pub max_message_bytes: usize,
-    /// Most requests of the client in flight; one more is refused.
+    /// Maximum number of requests in flight. Further ones are refused.
     pub max_requests_in_flight: usize,
-    /// What marks the JSON that is written as it stands.
+    /// The marker of JSON that must not change.
     pub verbatim: VerbatimMarker,
 }
 
-/// One connection, as `rmcp` wants it. Cheap to clone; clones are the same connection.
+/// One connection as a transport of `rmcp`. Cheap to clone; clones share the connection.
 #[derive(Debug)]
 pub struct SocketTransport<O> {
     incoming: Arc<tokio::sync::Mutex<SocketReadState>>,
@@ -74,8 +74,8 @@ pub struct SocketTransport<O> {
     verbatim: VerbatimMarker,
 }
 
-/// What has been read and not been handed over yet. `rmcp` gives up waiting for a message whenever it has something
-/// else to do, so all that a read has got so far stands here.
+/// Messages that were read but not delivered yet. `rmcp` drops the future of a read whenever it has other work, so
+/// all progress of a read is stored here.
 #[derive(Debug)]
 struct SocketReadState {
     messages: mpsc::Receiver<Bytes>,
@@ -83,7 +83,7 @@ struct SocketReadState {
     /// A long message that is being parsed.
     parsing: Option<JoinHandle<ParsedText>>,
     ready: VecDeque<ClientJsonRpcMessage>,
-    /// Answers to what never was a message.
+    /// Error replies to invalid input.
     replies: VecDeque<String>,
 }
 
@@ -99,7 +99,7 @@ impl<O: Clone> Clone for SocketTransport<O> {
 }
 
 impl<O: MessageSink> SocketTransport<O> {
-    /// A connection whose messages come out of this channel. It has ended when the channel is closed.
+    /// Creates a connection that reads messages from this channel. It ends when the channel is closed.
     #[must_use]
     pub fn new(messages: mpsc::Receiver<Bytes>, outlet: O, terms: SocketConfig) -> Self {
         let SocketConfig {
@@ -121,8 +121,8 @@ impl<O: MessageSink> SocketTransport<O> {
         }
     }
 
-    /// Serves the connection until it ends or `cancel` is cancelled, which ends what is running, too. `service` makes
-    /// what answers; a connection whose first message is none to begin with begins anew with the next.
+    /// Serves the connection until it ends or `cancel` is cancelled, which also cancels running requests. `service`
+    /// creates the handler. If the first message is not a valid start, the connection starts again with the next one.
     pub async fn serve<S: Service<RoleServer>>(self, service: impl Fn() -> S, cancel: CancellationToken) {
         loop {
             match serve_server_with_ct(service(), self.clone(), cancel.child_token()).await {
@@ -130,9 +130,9 @@ impl<O: MessageSink> SocketTransport<O> {
                     Ok(QuitReason::Closed | QuitReason::Cancelled) => return,
                     ended => return tracing::warn!(?ended, "an MCP connection broke off"),
                 },
-                // A notification or an answer before anything was asked. That is for nobody.
+                // A notification or response before the first request has no receiver.
                 Err(ServerInitializeError::ExpectedInitializeRequest(_)) => {}
-                // The client was told, and may try with another version.
+                // The client got an error, and may retry with another version.
                 Err(ServerInitializeError::InitializeFailed(_)) => {}
                 Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => return,
                 Err(error) => return tracing::debug!(%error, "an MCP connection did not begin"),
@@ -143,7 +143,7 @@ impl<O: MessageSink> SocketTransport<O> {
         }
     }
 
-    /// Takes in what was read: as messages that go on, or as answers to what can't.
+    /// Processes parsed input: messages are delivered, the rest gets an error reply.
     fn accept(&self, incoming: &mut SocketReadState, read: ParsedText) {
         match read {
             ParsedText::Ignored => {}
@@ -160,7 +160,8 @@ impl<O: MessageSink> SocketTransport<O> {
         }
     }
 
-    /// Batches are part of one version alone, which says that they must be taken. Their answers go out together.
+    /// Processes a batch. Only one protocol version has batches and requires support for them. Their responses form
+    /// one message.
     fn accept_batch(
         &self,
         incoming: &mut SocketReadState,
@@ -190,7 +191,7 @@ impl<O: MessageSink> SocketTransport<O> {
         let JsonRpcMessage::Request(request) = message else { return Ok(()) };
         self.ledger.lock().admit(&request.id, batch).map_err(|why| match why {
             RequestRejection::IdInUse => {
-                // Answering under the id would look like the answer to the other.
+                // A reply with this id would look like the response to the other request.
                 JsonRpcErrorReply::invalid_request(
                     None,
                     format!("a request with the id {} is in flight", request.id),
@@ -200,7 +201,7 @@ impl<O: MessageSink> SocketTransport<O> {
         })
     }
 
-    /// A cancelled request is not answered, so it is in flight no more.
+    /// Removes a cancelled request: it gets no response, so it is no longer in flight.
     fn settle_cancelled(&self, message: &ClientJsonRpcMessage) -> Option<String> {
         let JsonRpcMessage::Notification(notification) = message else { return None };
         let ClientNotification::CancelledNotification(cancelled) = &notification.notification else {
@@ -246,7 +247,7 @@ impl<O: MessageSink> Transport<RoleServer> for SocketTransport<O> {
         let mut incoming = self.incoming.lock().await;
         loop {
             while let Some(reply) = incoming.replies.front() {
-                // Taken off once it is sent: waiting may be given up in between.
+                // Removed only after sending, because this future may be dropped meanwhile.
                 self.outlet.send(reply.clone()).await.ok()?;
                 incoming.replies.pop_front();
             }
@@ -276,7 +277,7 @@ impl<O: MessageSink> Transport<RoleServer> for SocketTransport<O> {
     }
 }
 
-/// A message as it goes out, with what is to stand as it was written in its place.
+/// Serializes a message and restores the marked JSON in it.
 fn serialize_message(message: &ServerJsonRpcMessage, verbatim: &VerbatimMarker) -> Option<String> {
     let text = match serde_json::to_vec(message) {
         Ok(text) => text,
@@ -291,7 +292,7 @@ fn serialize_message(message: &ServerJsonRpcMessage, verbatim: &VerbatimMarker) 
     String::from_utf8(out).inspect_err(|error| tracing::error!(%error, "a message is not UTF-8")).ok()
 }
 
-/// The request that a message answers.
+/// The id of the request that a message answers.
 fn answered_request(message: &ServerJsonRpcMessage) -> Option<&RequestId> {
     match message {
         JsonRpcMessage::Response(response) => Some(&response.id),
@@ -300,7 +301,7 @@ fn answered_request(message: &ServerJsonRpcMessage) -> Option<&RequestId> {
     }
 }
 
-/// The version that is spoken from this message on, where it says so.
+/// The protocol version from this message on, if the message sets it.
 fn negotiated_version(message: &ServerJsonRpcMessage) -> Option<&ProtocolVersion> {
     match message {
         JsonRpcMessage::Response(response) => match &response.result {

@@ -1,9 +1,9 @@
-//! JSON that crosses `rmcp` as it was written. Its types hold schemas and structured results as parsed values, which
-//! would come out with other key orders and other forms of numbers. So what is to stay as it is goes in as a string
-//! that begins with a mark, and on the way out each such string is replaced by what it holds: a value, a list of tools
-//! in the place of one tool, or a whole result of `tools/call`.
+//! JSON that passes through `rmcp` unchanged. The types of `rmcp` hold schemas and structured results as parsed
+//! values, and writing those would change key order and number formats. So JSON that must not change becomes a string
+//! with a marker. On the way out each marked string is replaced by its content: a value, a list of tools instead of
+//! one tool, or a whole result of `tools/call`.
 //!
-//! The mark is made of random bits once for each server, so that no tool can write one.
+//! The marker has random bits for each server, so that no tool can forge it.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -15,31 +15,31 @@ use http_body::{Body, Frame};
 use memchr::memmem;
 use serde_json::Value;
 
-/// What `rmcp` writes around a marked string, and that goes with it.
+/// The JSON around a marked string, which is replaced with it.
 struct MarkWrapper {
     prefix: &'static [u8],
     suffix: &'static [u8],
 }
 
-/// A result of `tools/call` whose type is the whole result.
+/// A result of `tools/call` whose type contains the whole result.
 const RESULT: MarkWrapper = MarkWrapper { prefix: b"{\"resultType\":", suffix: b",\"content\":[]}" };
-/// A tool whose name is a list of tools.
+/// A tool whose name contains a list of tools.
 const LIST: MarkWrapper = MarkWrapper { prefix: b"{\"name\":", suffix: b",\"inputSchema\":{}}" };
-/// The same where its fields were sorted, as in a map.
+/// The same with sorted fields, as in a map.
 const SORTED_RESULT: MarkWrapper = MarkWrapper { prefix: b"{\"content\":[],\"resultType\":", suffix: b"}" };
-/// A string in the place of a value.
+/// A string instead of a value.
 const VALUE: MarkWrapper = MarkWrapper { prefix: b"", suffix: b"" };
 
-/// Stands for `"`, so that a string that holds JSON needs no escaping.
+/// Replaces `"`, so that a string with JSON needs no escaping.
 const QUOTE: char = '\u{7f}';
-/// Stands for `\`.
+/// Replaces `\`.
 const BACKSLASH: char = '\u{80}';
-/// Says that the two stand for what they replace.
+/// Flag: the text contains the replacement characters.
 const REPLACED: char = 'r';
-/// Says that the text is as it is: it has one of the two in it.
+/// Flag: the text is unchanged, because it contains one of the replacement characters.
 const PLAIN: char = 'p';
 
-/// Marks JSON, and puts it in its place.
+/// Marks JSON, and restores it in the output.
 #[derive(Debug, Clone)]
 pub struct VerbatimMarker(Arc<str>);
 
@@ -50,21 +50,21 @@ impl Default for VerbatimMarker {
 }
 
 impl VerbatimMarker {
-    /// A value that is written as this JSON text.
+    /// Returns a value that is written as this JSON text.
     #[must_use]
     pub fn mark_value(&self, json: &str) -> Value {
         Value::String(self.mark(json))
     }
 
-    /// The name of the one tool of a list that is written as these tools: JSON objects with commas between them. That
-    /// tool must have an empty schema and nothing else.
+    /// Returns the name of a tool that is written as these tools: JSON objects separated by commas. That tool must be
+    /// alone in its list and have an empty schema.
     #[must_use]
     pub fn mark_tool_list(&self, tools: &str) -> String {
         self.mark(tools)
     }
 
-    /// The type of a result of `tools/call` that is written as this JSON object. It must have no content and nothing
-    /// else.
+    /// Returns the type of a `tools/call` result that is written as this JSON object. The result must be otherwise
+    /// empty.
     #[must_use]
     pub fn mark_result(&self, json: &str) -> String {
         self.mark(json)
@@ -84,7 +84,7 @@ impl VerbatimMarker {
                 Some(b'\\') if !is_plain => BACKSLASH,
                 Some(b'"') => '"',
                 Some(b'\\') => '\\',
-                // What carries messages ends them at line feeds, which between tokens are nothing but space.
+                // Transports end messages at line feeds, which are plain whitespace between tokens.
                 _ => ' ',
             });
             rest = found.get(1..).unwrap_or_default();
@@ -93,29 +93,29 @@ impl VerbatimMarker {
         marked
     }
 
-    /// A body in which all that was marked stands as it was written.
+    /// Wraps a body, and restores the marked JSON in it.
     pub fn wrap_body<B>(&self, body: B) -> VerbatimBody<B> {
         VerbatimBody { body, splicer: self.splicer(), ended: false }
     }
 
-    /// For a stream of bytes.
+    /// Creates a splicer for a stream of bytes.
     #[must_use]
     pub fn splicer(&self) -> VerbatimSplicer {
         VerbatimSplicer { mark: format!("\"{}", self.0).into_bytes(), pending: Vec::new() }
     }
 }
 
-/// Puts what was marked in its place, in a stream that comes in pieces.
+/// Restores marked JSON in a stream of chunks.
 #[derive(Debug)]
 pub struct VerbatimSplicer {
-    /// With the quote before it.
+    /// The marker with the preceding quote.
     mark: Vec<u8>,
-    /// What may be the beginning of something marked.
+    /// Bytes that may be the start of a marked string.
     pending: Vec<u8>,
 }
 
 impl VerbatimSplicer {
-    /// Takes a piece and gives what can be passed on.
+    /// Adds a chunk and returns the bytes that are ready.
     pub fn push(&mut self, piece: &[u8]) -> Vec<u8> {
         self.pending.extend_from_slice(piece);
         let mut out = Vec::with_capacity(self.pending.len());
@@ -137,7 +137,7 @@ impl VerbatimSplicer {
             let begins = at - carrier.prefix.len();
             out.extend_from_slice(before.get(..begins).unwrap_or_default());
             let Some(used) = self.unmark(marked, &carrier, &mut out) else {
-                // Its end has not come yet.
+                // The end of the string is still missing.
                 self.pending = rest.get(begins..).unwrap_or_default().to_vec();
                 return out;
             };
@@ -145,12 +145,12 @@ impl VerbatimSplicer {
         }
     }
 
-    /// What is left at the end: nothing where the stream was whole.
+    /// Returns the remaining bytes at the end of the stream; none if it was complete.
     pub fn finish(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.pending)
     }
 
-    /// How much of the end may be the beginning of something marked.
+    /// The number of bytes at the end that may be the start of a marked string.
     fn partial_mark_length(&self, rest: &[u8]) -> usize {
         let begins = |carrier: &MarkWrapper| {
             let whole = carrier.prefix.len() + self.mark.len();
@@ -164,8 +164,8 @@ impl VerbatimSplicer {
         [RESULT, SORTED_RESULT, LIST, VALUE].iter().map(begins).max().unwrap_or(0)
     }
 
-    /// Writes what a marked string holds, and says how many bytes it and what goes with it take; writes nothing and
-    /// gives nothing where its end is missing.
+    /// Writes the content of a marked string, and returns the number of bytes that it replaces. Returns `None` and
+    /// writes nothing if the end is missing.
     fn unmark(&self, marked: &[u8], carrier: &MarkWrapper, out: &mut Vec<u8>) -> Option<usize> {
         let (form, body) = marked.get(self.mark.len()..)?.split_first()?;
         let length = match char::from(*form) {
@@ -184,7 +184,7 @@ impl VerbatimSplicer {
     }
 }
 
-/// Where a string of JSON ends whose first quote is behind us.
+/// The length of a JSON string after its first quote.
 fn string_length(body: &[u8]) -> Option<usize> {
     let mut at = 0;
     loop {
@@ -196,16 +196,16 @@ fn string_length(body: &[u8]) -> Option<usize> {
     }
 }
 
-/// What a string of JSON means. It was written by `serde_json` a moment ago.
+/// Unescapes a JSON string that `serde_json` has written.
 fn unescape(body: &[u8]) -> String {
     let quoted = [b"\"", body, b"\""].concat();
     serde_json::from_slice(&quoted).unwrap_or_default()
 }
 
-/// Puts quotes and backslashes back.
+/// Restores quotes and backslashes.
 fn restore(body: &[u8], out: &mut Vec<u8>) {
     let mut rest = body;
-    // U+0080 is C2 80 in UTF-8, and C2 begins other characters too.
+    // U+0080 is C2 80 in UTF-8, and other characters start with C2 as well.
     while let Some(at) = memchr::memchr2(0x7f, 0xc2, rest) {
         let (before, found) = rest.split_at(at);
         out.extend_from_slice(before);
@@ -228,7 +228,7 @@ fn restore(body: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(rest);
 }
 
-/// A body with what was marked in its place.
+/// A body with restored JSON.
 #[derive(Debug)]
 pub struct VerbatimBody<B> {
     body: B,

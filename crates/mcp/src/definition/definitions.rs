@@ -1,5 +1,5 @@
-//! All servers that the owner defined, in `mcp.toml` and in the settings, each with where it stands; and whoever
-//! connects to them is told when they change.
+//! The owner's servers from `mcp.toml` and from the settings, each with its location, and the notification of their
+//! changes.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -17,35 +17,35 @@ use super::problem::{DefinitionError, DefinitionFileProblem};
 use super::store::{self, ServersFileError};
 use super::validation::check_name;
 
-/// How often the file is looked at.
+/// Interval of the checks for changes of the file.
 const POLL_INTERVAL: Duration = Duration::from_secs(2);
 
-/// Is given all servers whenever they have changed.
+/// Receives all servers after each change.
 pub type ApplyServersFn = Arc<dyn Fn(BTreeMap<Slug, ServerDefinition>) + Send + Sync>;
 
-/// What definitions are read from, and who is told.
+/// The sources of the definitions, and the receiver of changes.
 pub struct ServerDefinitionsDeps {
-    /// `mcp.toml` of the data folder; it need not exist.
+    /// `mcp.toml` in the data folder. It may be missing.
     pub file: PathBuf,
-    /// What the settings say.
+    /// The servers of the settings.
     pub settings: SettingsServers,
-    /// Connects to them: [`crate::upstream::Upstreams::apply`].
+    /// Connects to the servers, see [`crate::upstream::UpstreamManager::apply`].
     pub apply: ApplyServersFn,
 }
 
 /// The servers of the settings.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SettingsServers {
-    /// By name.
+    /// The servers by name.
     pub servers: BTreeMap<String, ServerDefinition>,
-    /// The settings file, where there is one.
+    /// The settings file, if there is one.
     pub file: Option<PathBuf>,
-    /// The line at which each stands in it.
+    /// The line of each server in the settings file.
     pub lines: BTreeMap<String, usize>,
 }
 
 impl SettingsServers {
-    /// Everything that is wrong with them, each with the server's name.
+    /// Returns all errors in the definitions, each with the server's name.
     #[must_use]
     pub fn validate(servers: &BTreeMap<String, ServerDefinition>) -> Vec<(String, DefinitionError)> {
         let of = |(name, definition): (&String, &ServerDefinition)| {
@@ -57,55 +57,55 @@ impl SettingsServers {
     }
 }
 
-/// Where a definition stands.
+/// The location of a definition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DefinitionLocation {
     /// In `mcp.toml`.
     File {
         /// The file.
         path: PathBuf,
-        /// The line in it, from 1.
+        /// The line in the file, from 1.
         line: usize,
     },
-    /// In the settings; with file and line where it stands in a file.
+    /// In the settings, with file and line if it is in a file.
     Settings {
         /// The file.
         path: Option<PathBuf>,
-        /// The line in it, from 1.
+        /// The line in the file, from 1.
         line: Option<usize>,
     },
 }
 
-/// A server that the owner defined.
+/// A server with the location of its definition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DefinedServer {
-    /// Its name, which is the slug of its source.
+    /// The server's name, which is the slug of its source.
     pub slug: Slug,
-    /// What is said of it.
+    /// The definition.
     pub definition: ServerDefinition,
-    /// Where.
+    /// The location of the definition.
     pub location: DefinitionLocation,
 }
 
-/// All servers that the owner defined.
+/// All servers that the owner has defined.
 ///
-/// A gateway opens them once, with [`crate::upstream::Upstreams::apply`] to be told, and spawns
-/// [`Definitions::watch`]. Where the owner asks for everything to be read again it calls [`Definitions::reload`], and
-/// where other settings come in force [`Definitions::set_settings`].
+/// A gateway opens them once, with [`crate::upstream::UpstreamManager::apply`] as the receiver, and spawns
+/// [`ServerDefinitions::watch`]. It calls [`ServerDefinitions::reload`] if the owner requests a reload, and
+/// [`ServerDefinitions::set_settings`] if the settings change.
 pub struct ServerDefinitions {
     file: PathBuf,
     apply: ApplyServersFn,
-    /// Held while they change, with what the settings say.
+    /// Locked during each change.
     settings: tokio::sync::Mutex<SettingsServers>,
-    /// What the file said when all in it was right.
+    /// The servers of the last valid version of the file.
     from_file: Mutex<ServersFile>,
-    /// The file as it was when it was last read.
+    /// The stamp of the file at the last read.
     file_stamp: Mutex<FileStamp>,
     servers: ArcSwap<Vec<DefinedServer>>,
     problems: ArcSwap<Vec<DefinitionFileProblem>>,
 }
 
-/// What tells one state of a file from another.
+/// Modification time and size, which identify a version of a file.
 type FileStamp = Option<(Option<SystemTime>, u64)>;
 
 impl std::fmt::Debug for ServerDefinitions {
@@ -118,8 +118,8 @@ impl std::fmt::Debug for ServerDefinitions {
 }
 
 impl ServerDefinitions {
-    /// Reads the file, and has all servers applied. What is wrong with the file is kept in
-    /// [`Definitions::problems`]; then only those of the settings count.
+    /// Reads the file and applies all servers. If the file is invalid, [`ServerDefinitions::problems`] has the
+    /// errors, and only the servers of the settings count.
     pub async fn open(parts: ServerDefinitionsDeps) -> Arc<Self> {
         let definitions = Self {
             file: parts.file,
@@ -130,7 +130,7 @@ impl ServerDefinitions {
             servers: ArcSwap::default(),
             problems: ArcSwap::default(),
         };
-        // What is wrong is kept.
+        // `problems` has the errors.
         let _ = definitions.reload().await;
         Arc::new(definitions)
     }
@@ -141,34 +141,34 @@ impl ServerDefinitions {
         self.servers.load_full()
     }
 
-    /// One of them.
+    /// The server of this name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<DefinedServer> {
         self.servers.load().iter().find(|placed| placed.slug.as_str() == name).cloned()
     }
 
-    /// What is wrong in the file as it is now; then what it said before stands.
+    /// The errors in the current version of the file. While there are any, its last valid version counts.
     #[must_use]
     pub fn problems(&self) -> Arc<Vec<DefinitionFileProblem>> {
         self.problems.load_full()
     }
 
-    /// The file that is written to.
+    /// The path of `mcp.toml`.
     #[must_use]
     pub fn file(&self) -> &Path {
         &self.file
     }
 
-    /// Reads the file again. Where something is wrong in it, what stood before stands.
+    /// Reads the file again. If it is invalid, the previous servers stay.
     ///
     /// # Errors
-    /// Everything that is wrong in it; also in [`Definitions::problems`] from then on.
+    /// All errors in the file. [`ServerDefinitions::problems`] returns them as well.
     pub async fn reload(&self) -> Result<(), Vec<DefinitionFileProblem>> {
         let settings = self.settings.lock().await;
         self.read(&settings).await
     }
 
-    /// Takes what other settings say.
+    /// Replaces the servers of the settings.
     pub async fn set_settings(&self, settings: SettingsServers) {
         let mut held = self.settings.lock().await;
         if *held != settings {
@@ -177,10 +177,10 @@ impl ServerDefinitions {
         }
     }
 
-    /// Puts a server into the file, in the place of the one of its name.
+    /// Adds a server to the file, or replaces the one of the same name.
     ///
     /// # Errors
-    /// [`NotChanged`]; then nothing has changed.
+    /// [`ServersFileError`]; the file is then unchanged.
     pub async fn put(&self, slug: &Slug, definition: ServerDefinition) -> Result<(), ServersFileError> {
         let settings = self.settings.lock().await;
         let slug = slug.clone();
@@ -189,10 +189,10 @@ impl ServerDefinitions {
         Ok(())
     }
 
-    /// Takes a server out of the file; whether it was there.
+    /// Removes a server from the file. Returns false if it was not there.
     ///
     /// # Errors
-    /// [`NotChanged`]; then nothing has changed.
+    /// [`ServersFileError`]; the file is then unchanged.
     pub async fn remove(&self, slug: &Slug) -> Result<bool, ServersFileError> {
         let settings = self.settings.lock().await;
         let slug = slug.clone();
@@ -201,12 +201,12 @@ impl ServerDefinitions {
         Ok(was_there)
     }
 
-    /// Reads the file again whenever it has changed, until told to stop.
+    /// Reads the file again after each change, until `stop` is cancelled.
     pub async fn watch(self: Arc<Self>, stop: CancellationToken) {
         while tokio::time::timeout(POLL_INTERVAL, stop.cancelled()).await.is_err() {
             if self.has_changed().await {
                 tracing::info!("the file of MCP servers has changed");
-                // What is wrong is kept, and logged there.
+                // `reload` stores and logs the errors.
                 let _ = self.reload().await;
             }
         }
@@ -232,7 +232,7 @@ impl ServerDefinitions {
     async fn read(&self, settings: &SettingsServers) -> Result<(), Vec<DefinitionFileProblem>> {
         let path = self.file.clone();
         let read = tokio::task::spawn_blocking(move || {
-            // Before it is read: what changes meanwhile is read again.
+            // Taken before the read, so that a change during the read causes another one.
             let seen = read_stamp(&path);
             (seen, store::read_file(&path))
         });
@@ -262,7 +262,7 @@ impl ServerDefinitions {
         result
     }
 
-    /// Names that both the file and the settings have.
+    /// Returns an error for each name that both the file and the settings define.
     fn duplicate_names(&self, file: &ServersFile, settings: &SettingsServers) -> Vec<DefinitionFileProblem> {
         let both = file.servers.iter().filter(|(slug, _)| settings.servers.contains_key(slug.as_str()));
         both.map(|(slug, entry)| {
@@ -286,7 +286,7 @@ impl ServerDefinitions {
             })
         });
         let from_file = self.from_file.lock();
-        // Where the file could not be read anew, the settings may have taken a name since.
+        // If the file could not be read again, the settings may define one of its names by now.
         let of_file =
             from_file.servers.iter().filter(|(slug, _)| !settings.servers.contains_key(slug.as_str()));
         let of_file = of_file.map(|(slug, entry)| DefinedServer {
@@ -300,7 +300,7 @@ impl ServerDefinitions {
     }
 }
 
-/// How a file is now.
+/// The stamp of the current file.
 fn read_stamp(path: &Path) -> FileStamp {
     let about = std::fs::metadata(path).ok()?;
     Some((about.modified().ok(), about.len()))

@@ -1,34 +1,34 @@
-//! Changing the text of `mcp.toml`: what is not changed stays as it was written, with its comments and its order.
+//! Edits of the text of `mcp.toml` that keep comments, order and formatting of everything else.
 
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TomlError, Value, value};
 
 use super::{OauthDefinition, ServerDefinition, TransportMode};
 
-/// What a new file begins with.
+/// The header of a new file.
 const FILE_HEADER: &str = "# MCP servers whose tools this gateway offers.\n\n";
 
-/// Why a text can't be changed.
+/// The reason why a text can't be edited.
 #[derive(Debug, thiserror::Error)]
 pub enum DefinitionEditError {
-    /// It is not TOML.
+    /// The text is not valid TOML.
     #[error("it is not TOML: {0}")]
     NotToml(#[from] TomlError),
-    /// `servers` is written in one line.
+    /// `servers` is an inline table.
     #[error("`servers` is written as one value; each server needs a table [servers.NAME] of its own")]
     ServersNotTables,
 }
 
-/// The text with a server more, or with it in the place of the one of its name.
+/// Returns the text with the server added, or replaced if its name exists.
 ///
 /// # Errors
-/// [`CantEdit`].
+/// [`DefinitionEditError`].
 pub fn upsert_server(
     text: &str,
     name: &str,
     definition: &ServerDefinition,
 ) -> Result<String, DefinitionEditError> {
     let mut document = parse_document(text)?;
-    // What stands in a file with nothing else in it is its head, and not its end.
+    // A comment in an otherwise empty file is its header, not its footer.
     let head =
         document.is_empty().then(|| document.trailing().as_str().unwrap_or_default().trim_end().to_owned());
     if head.is_some() {
@@ -50,10 +50,10 @@ pub fn upsert_server(
     Ok(document.to_string())
 }
 
-/// The text without the server of this name; none where there is no such server.
+/// Returns the text without the server of this name, or `None` if there is no such server.
 ///
 /// # Errors
-/// [`CantEdit`].
+/// [`DefinitionEditError`].
 pub fn remove_server(text: &str, name: &str) -> Result<Option<String>, DefinitionEditError> {
     let mut document = parse_document(text)?;
     let servers = servers_table(&mut document)?;
@@ -61,7 +61,7 @@ pub fn remove_server(text: &str, name: &str) -> Result<Option<String>, Definitio
         servers.iter().filter_map(|(key, item)| Some((item.as_table()?.position()?, key.to_owned()))).min();
     let is_first = first.is_some_and(|(_, first)| first == name);
     let Some(removed) = servers.remove(name) else { return Ok(None) };
-    // What the file begins with is the file's, and not that of its first entry.
+    // The comment at the start belongs to the file, not to its first entry.
     let head = removed.as_table().filter(|_| is_first).map(header_comment).unwrap_or_default();
     if !head.is_empty() {
         let next = servers
@@ -93,14 +93,14 @@ fn prefix_of(table: &Table) -> &str {
     table.decor().prefix().and_then(|prefix| prefix.as_str()).unwrap_or_default()
 }
 
-/// What stands before the first entry and belongs to the file: all up to an empty line.
+/// The comment before the first entry that belongs to the file: everything up to the last empty line.
 fn header_comment(first: &Table) -> String {
     let prefix = prefix_of(first);
     let at = prefix.rfind("\n\n").map_or(0, |at| at + 2);
     prefix.get(..at).unwrap_or_default().to_owned()
 }
 
-/// Makes an entry say what another says, and leaves alone what says it already.
+/// Updates an entry to the values of another one, and keeps the formatting of equal values.
 fn merge_table(old: &mut Table, new: Table) {
     let gone: Vec<String> =
         old.iter().map(|(key, _)| key.to_owned()).filter(|key| !new.contains_key(key)).collect();
@@ -122,7 +122,7 @@ fn merge_table(old: &mut Table, new: Table) {
     }
 }
 
-/// What an item says, however it is written.
+/// The value of an item in canonical form.
 fn canonical_text(item: &Item) -> String {
     fn of(value: &Value) -> String {
         match value {
@@ -144,7 +144,7 @@ fn canonical_text(item: &Item) -> String {
     }
 }
 
-/// A definition as an entry; only what is said stands in it.
+/// The entry of a definition, without default values.
 fn server_table(definition: &ServerDefinition) -> Table {
     let ServerDefinition {
         command,

@@ -1,4 +1,4 @@
-//! The form of `mcp.toml`: a table `[servers.NAME]` for each server, each checked by itself, every problem with its
+//! Parser of `mcp.toml`: one table `[servers.NAME]` per server. Each is checked separately, and every error has its
 //! line.
 
 use std::collections::BTreeMap;
@@ -13,28 +13,28 @@ use super::ServerDefinition;
 use super::problem::{DefinitionFileProblem, line_of};
 use super::validation::check_name;
 
-/// Most servers.
+/// Maximum number of servers.
 pub(super) const MAX_SERVERS: usize = 256;
-/// Longest file, in bytes.
+/// Maximum size of the file, in bytes.
 pub(super) const MAX_FILE: u64 = 1 << 20;
 
-/// What a file of servers says.
+/// A parsed file of server definitions.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ServersFile {
-    /// Its servers.
+    /// The servers by name.
     pub servers: BTreeMap<Slug, ServersFileEntry>,
 }
 
-/// One server of a file.
+/// One server of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServersFileEntry {
-    /// What the file says of it.
+    /// The definition of the server.
     pub definition: ServerDefinition,
     /// The line in the file, from 1.
     pub line: usize,
 }
 
-/// What is wrong, and where in the text.
+/// An error and its offset in the text.
 struct ProblemAtOffset {
     offset: usize,
     message: String,
@@ -48,10 +48,10 @@ impl ProblemAtOffset {
 }
 
 impl ServersFile {
-    /// Reads the text of a file that is, or will be, at `path`.
+    /// Parses the text of the file at `path`, which need not exist yet.
     ///
     /// # Errors
-    /// Everything that is wrong in it.
+    /// All errors in the file.
     pub fn parse(text: &str, path: &Path) -> Result<Self, Vec<DefinitionFileProblem>> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let (mut file, mut wrong) = (Self::default(), Vec::new());
@@ -146,10 +146,10 @@ impl ServersFile {
     }
 }
 
-/// Where the form of the file is told.
+/// The hint that names the documentation of the file.
 const FORM: &str = "docs/mcp-servers.md says what may stand here";
 
-/// Where each field stands, by its name as a flaw has it.
+/// Records the offset of each field, by the field name of a [`DefinitionError`].
 fn record_offsets(value: &DeValue<'_>, prefix: &str, places: &mut BTreeMap<String, usize>) {
     let DeValue::Table(table) = value else { return };
     for (key, value) in table {

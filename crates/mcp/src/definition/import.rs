@@ -1,6 +1,6 @@
-//! Reading the servers that desktop programs keep in their own files: the JSON with `mcpServers` of Claude, Cursor and
-//! many others, and VS Code's `servers`. Each entry becomes a definition, or it is said why not. What looks like a
-//! secret is handed over beside the definition, which then only names it.
+//! Import of server definitions from the files of desktop programs: the JSON with `mcpServers` of Claude, Cursor and
+//! many others, and VS Code's `servers`. Each entry becomes a definition or an error. Values that look like secrets
+//! are returned separately, and the definition only refers to them.
 
 mod entry;
 
@@ -14,69 +14,69 @@ use toolway_types::Slug;
 
 use super::{ServerDefinition, jsonc};
 
-/// Most entries of one file.
+/// Maximum number of entries in a file.
 const MAX_ENTRIES: usize = 256;
 
-/// Why nothing can be read from a file.
+/// The reason why a file can't be imported.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ImportFileError {
-    /// It is not JSON.
+    /// The file is not valid JSON.
     #[error("it is not JSON: {0}")]
     NotJson(String),
-    /// It has no servers in it.
+    /// The file contains no servers.
     #[error("it has no \"mcpServers\" and no \"servers\" in it")]
     NoServers,
-    /// There are too many.
+    /// The file contains too many servers.
     #[error("it has {0} servers; at most {MAX_ENTRIES} are read")]
     TooMany(usize),
 }
 
-/// What was found in a file.
+/// The content of a file.
 #[derive(Debug)]
 pub struct ImportFile {
-    /// Its entries, by name.
+    /// The entries by name.
     pub entries: Vec<ImportFileEntry>,
-    /// What else there is to know of the file.
+    /// Notes about the whole file.
     pub notes: Vec<String>,
 }
 
 /// One entry.
 #[derive(Debug)]
 pub struct ImportFileEntry {
-    /// Its name in the file.
+    /// The name in the file.
     pub name: String,
-    /// The definition, or why there is none.
+    /// The definition, or the reason why there is none.
     pub outcome: Result<ImportedServer, String>,
 }
 
-/// A definition that was made of an entry. It has been checked.
+/// The valid definition from an entry.
 #[derive(Debug)]
 pub struct ImportedServer {
-    /// The name that it gets here.
+    /// The new name of the server.
     pub slug: Slug,
-    /// What was said of it.
+    /// The definition.
     pub definition: ServerDefinition,
-    /// Values that the definition names as secrets, and that are to be kept under these names.
+    /// The secrets to which the definition refers. They must be stored under these names.
     pub secrets: Vec<ImportedSecret>,
-    /// What could not be taken over, and what is left to be done.
+    /// Notes about ignored fields and remaining steps.
     pub notes: Vec<String>,
 }
 
 /// A secret of an entry.
 #[derive(Debug)]
 pub struct ImportedSecret {
-    /// The name that the definition has for it.
+    /// The name in the definition.
     pub name: String,
-    /// Which field it was in, as `env.GITHUB_TOKEN`.
+    /// The field of the value, for example `env.GITHUB_TOKEN`.
     pub field: String,
     /// The secret.
     pub value: SecretString,
 }
 
-/// Reads the text of a file. Names in `taken` are not given again.
+/// Parses the text of a file. Names in `taken` are not used again.
 ///
 /// # Errors
-/// [`NotAList`].
+/// [`ImportFileError`].
 pub fn parse_import_file(text: &str, taken: &BTreeSet<Slug>) -> Result<ImportFile, ImportFileError> {
     let root: Value = serde_json::from_str(&jsonc::to_json(text))
         .map_err(|error| ImportFileError::NotJson(error.to_string()))?;
@@ -97,7 +97,7 @@ pub fn parse_import_file(text: &str, taken: &BTreeSet<Slug>) -> Result<ImportFil
     Ok(ImportFile { entries, notes: file_notes(&root) })
 }
 
-/// The servers of a file, wherever programs keep them.
+/// Finds the servers in a file at the places that programs use.
 fn find_servers(root: &Value) -> Option<&Map<String, Value>> {
     ["/mcpServers", "/servers", "/mcp/servers", "/mcp/mcpServers"]
         .into_iter()
@@ -116,7 +116,7 @@ fn file_notes(root: &Value) -> Vec<String> {
     notes
 }
 
-/// A name that is free: the nearest to the one in the file.
+/// Returns an unused name that is similar to the one in the file.
 fn free_slug(name: &str, taken: &BTreeSet<Slug>) -> Slug {
     let has_letter = name.chars().any(|c| c.is_ascii_alphabetic());
     let first = Slug::from_label(if has_letter { name } else { "server" });
@@ -124,7 +124,7 @@ fn free_slug(name: &str, taken: &BTreeSet<Slug>) -> Slug {
     if is_free(&first) {
         return first;
     }
-    // There are fewer taken names than numbers.
+    // There are more numbers than used names.
     (2..).map(|number| first.with_number(number)).find(is_free).unwrap_or(first)
 }
 

@@ -1,17 +1,17 @@
-//! JSON with comments and trailing commas, as editors keep it, made into plain JSON of the same length: every place
-//! in one is the same place in the other.
+//! Conversion of JSON with comments and trailing commas into plain JSON of the same length, so that offsets stay
+//! valid.
 
-/// The text with spaces where comments and trailing commas were. What else is wrong stays wrong.
+/// Replaces comments and trailing commas with spaces. Other errors stay.
 #[must_use]
 pub fn to_json(text: &str) -> String {
     let mut out = text.as_bytes().to_vec();
     blank_comments(&mut out);
     blank_commas(&mut out);
-    // Comments are blanked whole, and nothing else that is not ASCII is touched.
+    // Only whole comments and ASCII characters are replaced, so the text stays valid UTF-8.
     String::from_utf8(out).unwrap_or_else(|_| text.to_owned())
 }
 
-/// The same with its trailing commas.
+/// Replaces only comments with spaces.
 #[must_use]
 pub fn without_comments(text: &str) -> String {
     let mut out = text.as_bytes().to_vec();
@@ -49,11 +49,11 @@ fn blank_comments(text: &mut [u8]) {
     }
 }
 
-/// Commas that nothing follows.
+/// Replaces trailing commas with spaces.
 fn blank_commas(text: &mut [u8]) {
     let mut at = 0;
     let mut comma = None;
-    // One that follows no value ends nothing, and is left to be found wrong.
+    // A comma after no value is an error and stays.
     let mut follows_value = false;
     while let Some(byte) = text.get(at).copied() {
         match byte {
@@ -79,7 +79,7 @@ fn blank_commas(text: &mut [u8]) {
     }
 }
 
-/// The place behind a string that starts here.
+/// The offset after the string that starts here.
 fn string_end(text: &[u8], start: usize) -> usize {
     let mut at = start + 1;
     loop {
@@ -92,7 +92,7 @@ fn string_end(text: &[u8], start: usize) -> usize {
     }
 }
 
-/// Line ends stay, so that lines keep their numbers.
+/// Replaces a range with spaces. Line ends stay, so that line numbers stay valid.
 fn blank(text: &mut [u8], start: usize, end: usize) {
     for byte in text.get_mut(start..end).unwrap_or_default() {
         if !matches!(byte, b'\n' | b'\r') {

@@ -1,18 +1,18 @@
-//! What is wrong in a file of definitions, for the person who wrote it.
+//! Errors in a file of definitions, for the person who wrote it.
 
 use std::path::{Path, PathBuf};
 
-/// What is wrong in a file.
+/// An error in a file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}:{line}: {message}", path.display())]
 pub struct DefinitionFileProblem {
     /// The file.
     pub path: PathBuf,
-    /// The line in it, from 1; 1 where it is the whole file.
+    /// The line in the file, from 1; 1 if the error concerns the whole file.
     pub line: usize,
-    /// What is wrong.
+    /// The error message.
     pub message: String,
-    /// What to do about it.
+    /// The next step.
     pub hint: Option<String>,
 }
 
@@ -27,15 +27,15 @@ impl DefinitionFileProblem {
     }
 }
 
-/// What is wrong with one definition.
+/// An error in one definition.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{field}: {message}")]
 pub struct DefinitionError {
-    /// The field, as `url` or `headers.X-Key`; `name` for the name.
+    /// The field, for example `url` or `headers.X-Key`; `name` for the server's name.
     pub field: String,
-    /// What is wrong with it.
+    /// The error message.
     pub message: String,
-    /// What to do about it.
+    /// The next step.
     pub hint: String,
 }
 
@@ -45,7 +45,7 @@ impl DefinitionError {
     }
 }
 
-/// The line of a place in a text, from 1.
+/// The line of an offset in a text, from 1.
 pub(super) fn line_of(text: &str, at: usize) -> usize {
     let before = text.as_bytes().get(..at).unwrap_or(text.as_bytes());
     before.iter().filter(|byte| **byte == b'\n').count() + 1

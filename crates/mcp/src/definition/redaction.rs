@@ -1,4 +1,4 @@
-//! What of a definition may be shown: all but what may be a secret.
+//! Redaction of possible secrets in a definition.
 
 use std::fmt;
 
@@ -7,21 +7,21 @@ use url::Url;
 
 use super::{OauthDefinition, SECRET_PREFIX, ServerDefinition};
 
-/// What stands for a value that is not shown.
+/// The placeholder of a hidden value.
 pub const HIDDEN: &str = "[hidden]";
 
-/// Parts of names whose values are secrets.
+/// Words that mark a name as that of a secret.
 const SECRET_WORDS: &[&str] =
     &["token", "secret", "password", "passwd", "passphrase", "credential", "apikey", "authorization"];
-/// The same where they are the name's last word.
+/// Words that mark a name as that of a secret if they are its last word.
 const SECRET_LAST_WORDS: &[&str] = &["key", "pat", "auth", "pass", "pwd"];
 
-/// Whether what has this name is likely to be a secret: `GITHUB_TOKEN`, `api-key`, `dbPassword`.
+/// Returns true if a value of this name is probably a secret: `GITHUB_TOKEN`, `api-key`, `dbPassword`.
 #[must_use]
 pub fn is_secret_name(name: &str) -> bool {
     let lower = name.to_ascii_lowercase();
     let joined: String = lower.chars().filter(char::is_ascii_alphanumeric).collect();
-    // `maxTokens`, `TOKENIZERS_PARALLELISM` count tokens, and `SECRET_FILE` names a place.
+    // `maxTokens` and `TOKENIZERS_PARALLELISM` count tokens, and `SECRET_FILE` is a path.
     let is_other = ["tokens", "tokenizer"].iter().any(|word| joined.contains(word))
         || ["file", "path", "dir"].iter().any(|word| joined.ends_with(word));
     let last = lower.rsplit(|c: char| !c.is_ascii_alphanumeric()).find(|part| !part.is_empty());
@@ -29,12 +29,12 @@ pub fn is_secret_name(name: &str) -> bool {
     !is_other && (ends || SECRET_WORDS.iter().any(|word| joined.contains(word)))
 }
 
-/// A value of the environment or of a header: what names a secret names it, all else may be one.
+/// Redacts an environment variable or header. A reference to a secret stays; any other value may be one.
 fn redact_value(text: &str) -> String {
     if text.is_empty() || text.starts_with(SECRET_PREFIX) { text.to_owned() } else { HIDDEN.to_owned() }
 }
 
-/// Arguments: what follows `--api-key` or `--api-key=` is hidden.
+/// Redacts arguments: the value after `--api-key` or `--api-key=` is hidden.
 fn redact_args(args: &[String]) -> Vec<String> {
     let mut follows = false;
     args.iter()
@@ -57,7 +57,7 @@ fn redact_args(args: &[String]) -> Vec<String> {
         .collect()
 }
 
-/// An address without what may be a secret in it: user info, and values of its query that are named like one.
+/// Redacts an address: user info, and query values whose name marks a secret.
 fn redact_address(text: &str) -> String {
     let Ok(mut url) = Url::parse(text) else { return text.to_owned() };
     let has_secret = url.query_pairs().any(|(name, _)| is_secret_name(&name));
@@ -82,8 +82,8 @@ fn redact_address(text: &str) -> String {
 }
 
 impl ServerDefinition {
-    /// The definition with [`HIDDEN`] in the place of all that may be a secret: every value of `env` and `headers`
-    /// that does not name one, and what is named like one in `args` and `url`.
+    /// Returns the definition with [`HIDDEN`] instead of possible secrets: values of `env` and `headers` that are not
+    /// references, and values in `args` and `url` whose name marks a secret.
     #[must_use]
     pub fn redacted(&self) -> Self {
         let mut shown = self.clone();
@@ -98,7 +98,7 @@ impl ServerDefinition {
         shown
     }
 
-    /// Where the server is, in one line, without secrets: its command or its address.
+    /// The command or address of the server in one line, without secrets.
     #[must_use]
     pub fn location(&self) -> String {
         let shown = self.redacted();

@@ -1,5 +1,5 @@
-//! `mcp.toml` on the disk: read within a bound, changed by one at a time, replaced whole and for its owner alone.
-//! Everything here blocks.
+//! Reads and writes `mcp.toml`: limited in size, with a lock for changes, replaced atomically, readable only by its
+//! owner. All functions block.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
@@ -10,37 +10,37 @@ use super::edit::{self, DefinitionEditError};
 use super::file::{MAX_FILE, ServersFile};
 use super::problem::DefinitionFileProblem;
 
-/// Why a file was not changed.
+/// The reason why a file was not changed.
 #[derive(Debug, thiserror::Error)]
 pub enum ServersFileError {
-    /// It is written in a way that can't be changed.
+    /// The file has a form that can't be edited.
     #[error("{} can't be changed: {why}", path.display())]
     NotEditable {
         /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The reason.
         why: DefinitionEditError,
     },
-    /// Something is wrong in it, or would be.
+    /// The file is invalid, or the change would make it invalid.
     #[error("{} can't be used", path.display())]
     Invalid {
         /// The file.
         path: PathBuf,
-        /// All that is wrong.
+        /// All errors.
         problems: Vec<DefinitionFileProblem>,
     },
-    /// The system refused it.
+    /// The operating system reported an error.
     #[error("{} can't be written: {error}", path.display())]
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the operating system.
         error: io::Error,
     },
 }
 
-/// The text of a file; none where there is no such file. What is no file but a pipe or a device is refused without
-/// being opened: reading it might never end.
+/// Reads the text of a file, or returns `None` if it does not exist. Pipes and devices are refused without opening
+/// them, because reading them might block forever.
 pub(super) fn read_text(path: &Path) -> Result<Option<String>, DefinitionFileProblem> {
     let unreadable =
         |error: io::Error| DefinitionFileProblem::new(path, 1, format!("the file can't be read: {error}"));
@@ -59,19 +59,19 @@ pub(super) fn read_text(path: &Path) -> Result<Option<String>, DefinitionFilePro
     Ok(Some(text))
 }
 
-/// Reads a file of servers; nothing stands in one that is not there.
+/// Reads a file of servers. A missing file counts as empty.
 ///
 /// # Errors
-/// Everything that is wrong in it.
+/// All errors in the file.
 pub fn read_file(path: &Path) -> Result<ServersFile, Vec<DefinitionFileProblem>> {
     let text = read_text(path).map_err(|problem| vec![problem])?;
     ServersFile::parse(&text.unwrap_or_default(), path)
 }
 
-/// Puts servers into a file, each in the place of the one of its name. Its folder must be there.
+/// Adds servers to a file, or replaces those of the same name. Its folder must exist.
 ///
 /// # Errors
-/// [`NotChanged`]; then nothing has changed.
+/// [`ServersFileError`]; the file is then unchanged.
 pub fn put_servers(path: &Path, servers: &[(&str, &ServerDefinition)]) -> Result<(), ServersFileError> {
     let change = |before: &str| {
         servers.iter().try_fold(before.to_owned(), |text, (name, definition)| {
@@ -81,35 +81,35 @@ pub fn put_servers(path: &Path, servers: &[(&str, &ServerDefinition)]) -> Result
     edit_file(path, |before| change(before).map(Some)).map(drop)
 }
 
-/// Takes a server out of a file; whether it was there.
+/// Removes a server from a file. Returns false if it was not there.
 ///
 /// # Errors
-/// [`NotChanged`]; then nothing has changed.
+/// [`ServersFileError`]; the file is then unchanged.
 pub fn remove_server(path: &Path, name: &str) -> Result<bool, ServersFileError> {
     edit_file(path, |before| edit::remove_server(before, name))
 }
 
-/// Changes the text of a file where `change` gives another; whether it did.
+/// Edits the text of a file with `change`. Returns false if `change` returns `None`.
 fn edit_file(
     path: &Path,
     change: impl FnOnce(&str) -> Result<Option<String>, DefinitionEditError>,
 ) -> Result<bool, ServersFileError> {
     let failed = |error: io::Error| ServersFileError::Io { path: path.to_owned(), error };
     let wrong = |problems| ServersFileError::Invalid { path: path.to_owned(), problems };
-    // The command and a running gateway may both want to change it.
+    // The CLI and a running gateway may edit the file at the same time.
     let _lock = lock(path).map_err(failed)?;
     let before = read_text(path).map_err(|problem| wrong(vec![problem]))?.unwrap_or_default();
     let after =
         change(&before).map_err(|why| ServersFileError::NotEditable { path: path.to_owned(), why })?;
     let Some(after) = after else { return Ok(false) };
     ServersFile::parse(&after, path).map_err(wrong)?;
-    // Where it is a link, what it leads to is replaced.
+    // If the file is a symbolic link, its target is replaced.
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     write_atomically(&target, after.as_bytes()).map_err(failed)?;
     Ok(true)
 }
 
-/// Held while a file is changed; the system lets go of it however the process ends.
+/// Locks a file during a change. The operating system releases the lock if the process dies.
 fn lock(path: &Path) -> io::Result<File> {
     let file = open_private(
         OpenOptions::new().write(true).create(true).truncate(false),
@@ -124,17 +124,17 @@ fn sibling_path(path: &Path, suffix: &str) -> PathBuf {
     path.with_file_name(format!(".{name}.{suffix}"))
 }
 
-/// Opens a file that, where it is new, is for its owner alone.
+/// Opens a file. A new file is readable only by its owner.
 fn open_private(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
     options.open(path)
 }
 
-/// Writes a file (0600) in one step: readers see the old content or the new, also after a crash.
+/// Writes a file (0600) atomically: readers see the old content or the new one, even after a crash.
 fn write_atomically(path: &Path, content: &[u8]) -> io::Result<()> {
     let new = sibling_path(path, "new");
-    // Left over from a crash; opened anew so that the mode is set from the first byte on.
+    // Left over from a crash. A new file has the right mode from the first byte on.
     match fs::remove_file(&new) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}

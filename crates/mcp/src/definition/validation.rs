@@ -1,4 +1,4 @@
-//! Whether a definition can be used: everything that is wrong with it at once, each with what to do.
+//! Validation of a definition: all errors at once, each with the next step.
 
 use std::path::Path;
 
@@ -8,12 +8,12 @@ use url::Url;
 use super::problem::DefinitionError;
 use super::{OauthDefinition, SECRET_PREFIX, ServerDefinition};
 
-/// Most arguments, variables, headers or scopes of one server.
+/// Maximum number of arguments, variables, headers or scopes of one server.
 const MAX_MANY: usize = 256;
-/// Longest text in a definition, in bytes.
+/// Maximum length of a text in a definition, in bytes.
 const MAX_TEXT: usize = 32 << 10;
 
-/// Headers that the protocol or HTTP itself sets.
+/// Headers that the protocol or HTTP sets itself.
 const RESERVED: &[&str] = &[
     "accept",
     "accept-encoding",
@@ -35,13 +35,13 @@ const RESERVED: &[&str] = &[
     "transfer-encoding",
     "upgrade",
 ];
-/// How the names of headers begin in which arguments are repeated.
+/// Prefix of the headers that repeat arguments.
 const RESERVED_START: &str = "mcp-param-";
 
-/// The name of a server as the slug of its source.
+/// Converts the name of a server to the slug of its source.
 ///
 /// # Errors
-/// Where no source may have it.
+/// [`DefinitionError`] if no source may have this name.
 pub fn check_name(name: &str) -> Result<Slug, DefinitionError> {
     let slug: Slug = name.parse().map_err(|_| {
         DefinitionError::new(
@@ -61,10 +61,10 @@ pub fn check_name(name: &str) -> Result<Slug, DefinitionError> {
 }
 
 impl ServerDefinition {
-    /// Checks it.
+    /// Checks the definition.
     ///
     /// # Errors
-    /// Everything that is wrong with it, in the order of its fields.
+    /// All errors, in the order of the fields.
     pub fn check(&self) -> Result<(), Vec<DefinitionError>> {
         let mut flaws = Vec::new();
         match (&self.command, &self.url) {
@@ -159,7 +159,7 @@ impl ServerDefinition {
         }
     }
 
-    /// Fields that only make sense of an address.
+    /// Reports fields that require an address.
     fn reject_address_fields(&self, flaws: &mut Vec<DefinitionError>) {
         let given = [
             ("headers", !self.headers.is_empty()),
@@ -175,7 +175,7 @@ impl ServerDefinition {
         }
     }
 
-    /// Fields that only make sense of a command.
+    /// Reports fields that require a command.
     fn reject_command_fields(&self, flaws: &mut Vec<DefinitionError>) {
         let given =
             [("args", !self.args.is_empty()), ("env", !self.env.is_empty()), ("cwd", self.cwd.is_some())];
@@ -189,7 +189,7 @@ impl ServerDefinition {
     }
 }
 
-/// Whether an address can be a server's.
+/// Checks the address of a server.
 fn check_url(address: &str) -> Result<(), DefinitionError> {
     let flaw = |message: String, hint: &str| Err(DefinitionError::new("url", message, hint));
     let form = "write it as https://mcp.example.com/mcp";
@@ -228,7 +228,7 @@ fn check_header(name: &str, value: &str, flaws: &mut Vec<DefinitionError>) {
         flaws.push(DefinitionError::new(&field, "the protocol sets this header itself", "leave it out"));
     }
     let has_secret = check_secret_reference(&field, value, flaws);
-    // RFC 9110, section 5.5: what is not ASCII is obsolete, and read as servers like.
+    // RFC 9110, section 5.5: non-ASCII values are obsolete, and servers read them differently.
     if !has_secret && (http::HeaderValue::try_from(value).is_err() || !value.is_ascii()) {
         flaws.push(DefinitionError::new(
             &field,
@@ -278,7 +278,7 @@ fn check_oauth(oauth: &OauthDefinition, flaws: &mut Vec<DefinitionError>) {
         }
     }
     check_count("oauth.scopes", oauth.scopes.len(), flaws);
-    // RFC 6749, section 3.3: what a scope may be made of.
+    // RFC 6749, section 3.3: the characters of a scope.
     let is_scope = |scope: &String| {
         !scope.is_empty() && scope.bytes().all(|b| matches!(b, 0x21 | 0x23..=0x5B | 0x5D..=0x7E))
     };
@@ -291,7 +291,7 @@ fn check_oauth(oauth: &OauthDefinition, flaws: &mut Vec<DefinitionError>) {
     }
 }
 
-/// Whether nobody on the way can change what is read from an address: https, or this computer.
+/// Returns true if no one can modify a document in transit: https, or this computer.
 fn is_trustworthy(address: &str) -> bool {
     let Ok(url) = Url::parse(address) else { return false };
     let is_here = match url.host() {
@@ -303,7 +303,7 @@ fn is_trustworthy(address: &str) -> bool {
     url.scheme() == "https" || (url.scheme() == "http" && is_here)
 }
 
-/// Whether a value names a secret, whose name must be one.
+/// Returns true if a value refers to a secret. Reports an invalid name.
 fn check_secret_reference(field: &str, value: &str, flaws: &mut Vec<DefinitionError>) -> bool {
     let Some(name) = value.strip_prefix(SECRET_PREFIX) else { return false };
     let is_plain = !name.is_empty()

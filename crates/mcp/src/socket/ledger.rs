@@ -1,15 +1,15 @@
-//! Which of a connection's requests are in flight, and which of them came in one batch and are answered in one.
+//! The requests of a connection that are in flight, and the batches that they belong to.
 
 use std::collections::HashMap;
 
 use rmcp::model::{ProtocolVersion, RequestId};
 
-/// Why a request is not let in.
+/// The reason why a request is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RequestRejection {
-    /// One with its id is in flight.
+    /// A request with the same id is in flight.
     IdInUse,
-    /// So many are in flight already.
+    /// The maximum number of requests is in flight.
     TooMany(usize),
 }
 
@@ -17,19 +17,19 @@ pub(super) enum RequestRejection {
 #[derive(Debug)]
 pub(super) struct RequestLedger {
     limit: usize,
-    /// What is in flight, with the batch that it came in.
+    /// The requests in flight, each with its batch.
     in_flight: HashMap<RequestId, Option<u64>>,
     batches: HashMap<u64, JsonRpcBatch>,
     next_batch: u64,
     version: Option<ProtocolVersion>,
 }
 
-/// Messages that came together.
+/// Messages of one batch.
 #[derive(Debug, Default)]
 struct JsonRpcBatch {
-    /// How many of its requests are in flight.
+    /// The number of its requests in flight.
     open: usize,
-    /// Whether all of it has been read.
+    /// True after the whole batch was read.
     is_sealed: bool,
     answers: Vec<String>,
 }
@@ -39,7 +39,7 @@ impl RequestLedger {
         Self { limit, in_flight: HashMap::new(), batches: HashMap::new(), next_batch: 0, version: None }
     }
 
-    /// The version that a handshake agreed.
+    /// The version of the handshake.
     pub(super) fn version(&self) -> Option<&ProtocolVersion> {
         self.version.as_ref()
     }
@@ -48,7 +48,7 @@ impl RequestLedger {
         self.version = Some(version);
     }
 
-    /// A request comes in.
+    /// Admits a request.
     pub(super) fn admit(&mut self, id: &RequestId, batch: Option<u64>) -> Result<(), RequestRejection> {
         if self.in_flight.contains_key(id) {
             return Err(RequestRejection::IdInUse);
@@ -63,13 +63,14 @@ impl RequestLedger {
         Ok(())
     }
 
-    /// A request is answered. Gives what is to be written now: the answer, a whole batch of them, or nothing yet.
+    /// Records the response to a request. Returns the text to write now: the response, a complete batch, or nothing
+    /// yet.
     pub(super) fn complete(&mut self, id: &RequestId, answer: String) -> Option<String> {
         let Some(Some(number)) = self.in_flight.remove(id) else { return Some(answer) };
         self.settle(number, Some(answer))
     }
 
-    /// A request is cancelled, so that nothing answers it. Gives the rest of its batch where that is whole now.
+    /// Removes a cancelled request. Returns the rest of its batch if that is complete now.
     pub(super) fn cancel(&mut self, id: &RequestId) -> Option<String> {
         let number = self.in_flight.remove(id)??;
         self.settle(number, None)
@@ -82,27 +83,27 @@ impl RequestLedger {
         self.take_complete_batch(number)
     }
 
-    /// A batch begins.
+    /// Starts a batch.
     pub(super) fn open_batch(&mut self) -> u64 {
         self.next_batch += 1;
         self.batches.insert(self.next_batch, JsonRpcBatch::default());
         self.next_batch
     }
 
-    /// Something in a batch was no request that could be taken.
+    /// Adds an error reply to a batch.
     pub(super) fn add_refusal(&mut self, number: u64, answer: String) {
         if let Some(batch) = self.batches.get_mut(&number) {
             batch.answers.push(answer);
         }
     }
 
-    /// All of a batch has been read. Gives its answers where they are whole already.
+    /// Marks a batch as read. Returns its responses if they are complete already.
     pub(super) fn seal(&mut self, number: u64) -> Option<String> {
         self.batches.get_mut(&number)?.is_sealed = true;
         self.take_complete_batch(number)
     }
 
-    /// The answers of a batch once they are all there; a batch that wants none has none.
+    /// Returns the responses of a complete batch. A batch of notifications has none.
     fn take_complete_batch(&mut self, number: u64) -> Option<String> {
         let is_whole = self.batches.get(&number).is_some_and(|batch| batch.is_sealed && batch.open == 0);
         let batch = if is_whole { self.batches.remove(&number)? } else { return None };

@@ -1,4 +1,4 @@
-//! One text as the message that it is, or as what is wrong with it (JSON-RPC 2.0, section 5.1).
+//! Parser of one text: a message, or the error reply to it (JSON-RPC 2.0, section 5.1).
 
 use std::fmt;
 
@@ -12,27 +12,27 @@ use serde_json::{Value, json};
 
 use crate::server::RawMessage;
 
-/// Something failed here or cannot be done now (the range that JSON-RPC leaves to servers).
+/// An error of this server (from the range that JSON-RPC reserves for servers).
 const SERVER_ERROR: ErrorCode = ErrorCode(-32000);
-/// Most messages of a batch.
+/// Maximum number of messages in a batch.
 const MAX_BATCH: usize = 1024;
-/// What Windows tools put before a text (RFC 8259, section 8.1).
+/// The byte order mark that Windows tools put before a text (RFC 8259, section 8.1).
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
-/// What a text is.
+/// The result of parsing a text.
 #[derive(Debug)]
 pub(super) enum ParsedText {
-    /// Nothing: space, or what is ignored.
+    /// Whitespace, or an ignored message.
     Ignored,
     /// One message.
     Message(Box<ClientJsonRpcMessage>),
-    /// Several at once.
+    /// A batch of messages.
     Batch(Vec<Result<ClientJsonRpcMessage, JsonRpcErrorReply>>),
-    /// No message.
+    /// Not a message.
     Refused(JsonRpcErrorReply),
 }
 
-/// The answer to what is no message. Written with [`fmt::Display`], as JSON.
+/// The error reply to invalid input. [`fmt::Display`] writes it as JSON.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct JsonRpcErrorReply {
     id: Option<RequestId>,
@@ -54,14 +54,14 @@ impl JsonRpcErrorReply {
 
 impl fmt::Display for JsonRpcErrorReply {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // What could not be read has the id null.
+        // The id of an unreadable message is null.
         let id = self.id.clone().map_or(Value::Null, RequestId::into_json_value);
         let error = json!({"code": self.code.0, "message": self.message});
         write!(f, r#"{{"jsonrpc":"2.0","id":{id},"error":{error}}}"#)
     }
 }
 
-/// What identifies a message that can't be read as a whole.
+/// The id and method of a message that can't be parsed as a whole.
 #[derive(Deserialize)]
 struct MessageOutline {
     #[serde(default, deserialize_with = "deserialize_present")]
@@ -70,7 +70,7 @@ struct MessageOutline {
     method: Option<Value>,
 }
 
-/// Null is there, too.
+/// Counts null as present.
 fn deserialize_present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(deserializer).map(Some)
 }
@@ -113,7 +113,7 @@ fn parse_batch(whole: &Bytes, text: &[u8]) -> ParsedText {
     )
 }
 
-/// One message, which is `text` within the `whole`; none where it is one to be ignored.
+/// Parses one message, `text`, within the `whole`. Returns `None` if it is ignored.
 fn parse_message(whole: &Bytes, text: &[u8]) -> Result<Option<ClientJsonRpcMessage>, JsonRpcErrorReply> {
     let error = match serde_json::from_slice(text) {
         Ok(message) => return Ok(Some(attach_raw_arguments(message, whole.slice_ref(text)))),
@@ -123,9 +123,9 @@ fn parse_message(whole: &Bytes, text: &[u8]) -> Result<Option<ClientJsonRpcMessa
         return Err(parse_error(&error));
     }
     match serde_json::from_slice::<MessageOutline>(text) {
-        // A notification is not answered, however odd it is.
+        // Notifications get no reply, even invalid ones.
         Ok(MessageOutline { id: None, method: Some(_) }) => Ok(None),
-        // An id without a method is one of ours, in an answer that can't be read.
+        // An id without a method is one of ours, in an unreadable response.
         Ok(MessageOutline { id: Some(_), method: None }) => {
             Err(JsonRpcErrorReply::invalid_request(None, "the answer can't be read"))
         }
@@ -133,7 +133,7 @@ fn parse_message(whole: &Bytes, text: &[u8]) -> Result<Option<ClientJsonRpcMessa
     }
 }
 
-/// A call keeps what its client wrote beside it, since its arguments go to the tool as they were written.
+/// Attaches the original text to a call, because arguments go to the tool unchanged.
 fn attach_raw_arguments(mut message: ClientJsonRpcMessage, text: Bytes) -> ClientJsonRpcMessage {
     if let JsonRpcMessage::Request(request) = &mut message
         && let ClientRequest::CallToolRequest(call) = &mut request.request
@@ -147,7 +147,7 @@ fn parse_error(error: &serde_json::Error) -> JsonRpcErrorReply {
     JsonRpcErrorReply { id: None, code: ErrorCode::PARSE_ERROR, message: format!("Parse error: {error}") }
 }
 
-/// The id of a request, where it has one that can be answered under.
+/// The id of a request, if it is valid for a reply.
 fn id_of(text: &[u8]) -> Option<RequestId> {
     let MessageOutline { id, method } = serde_json::from_slice(text).ok()?;
     method.and_then(|_| serde_json::from_value(id?).ok())

@@ -1,4 +1,4 @@
-//! One entry of a program's file.
+//! Conversion of one entry of a program's file.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -9,13 +9,13 @@ use toolway_types::Slug;
 use super::{ImportedSecret, ImportedServer};
 use crate::definition::{SECRET_PREFIX, ServerDefinition, TransportMode, is_secret_name};
 
-/// Fields that mean nothing here, or that say again what is known.
+/// Fields without a meaning here, or with a redundant value.
 const IGNORED_FIELDS: &[&str] =
     &["name", "id", "description", "note", "enabled", "gallery", "version", "$schema"];
-/// Longest name of a secret, in bytes.
+/// Maximum length of a secret's name, in bytes.
 const MAX_SECRET_NAME: usize = 64;
 
-/// The definition that an entry says, or why there is none.
+/// Converts an entry to a definition. The error is the reason why this is impossible.
 pub(super) fn read_entry(slug: &Slug, value: &Value) -> Result<ImportedServer, String> {
     let Value::Object(entry) = value else { return Err("it is no object".to_owned()) };
     let mut reading = EntryReader {
@@ -39,7 +39,7 @@ pub(super) fn read_entry(slug: &Slug, value: &Value) -> Result<ImportedServer, S
     Ok(ImportedServer { slug: slug.clone(), definition, secrets, notes })
 }
 
-/// Whether a command is this very gateway, which would then be a source of itself.
+/// Returns true if a command is this gateway, which would become a source of itself.
 fn is_toolway(command: &str, args: &[String]) -> bool {
     let name = command.rsplit(['/', '\\']).next().unwrap_or(command);
     let name = name.strip_suffix(".exe").unwrap_or(name);
@@ -49,7 +49,7 @@ fn is_toolway(command: &str, args: &[String]) -> bool {
 struct EntryReader<'e> {
     slug: &'e Slug,
     entry: &'e Map<String, Value>,
-    /// Fields that nothing was made of yet.
+    /// The fields that are not converted yet.
     unused_fields: Vec<&'e str>,
     secrets: Vec<ImportedSecret>,
     notes: Vec<String>,
@@ -127,7 +127,7 @@ impl<'e> EntryReader<'e> {
         says(self.take("disabled"), true) || says(self.entry.get("enabled"), false)
     }
 
-    /// Variables or headers. What looks like a secret, and what the program would have asked for, is named.
+    /// Converts variables or headers. Probable secrets and the program's input placeholders become references.
     fn values(&mut self, field: &str) -> Result<BTreeMap<String, String>, String> {
         let wrong = || format!("its {field} is no object of texts");
         let Some(value) = self.take(field) else { return Ok(BTreeMap::new()) };
@@ -154,7 +154,7 @@ impl<'e> EntryReader<'e> {
             }
             return Ok(format!("{SECRET_PREFIX}{secret}"));
         }
-        // A header that is not plainly something else says who comes.
+        // A header with an unknown purpose may be a credential.
         if !text.is_empty() && is_secret_name(name) {
             self.secrets.push(ImportedSecret { name: secret.clone(), field: place, value: text.into() });
             return Ok(format!("{SECRET_PREFIX}{secret}"));
@@ -177,7 +177,7 @@ impl<'e> EntryReader<'e> {
     }
 }
 
-/// A text, or a number or a truth value, which variables often are written as.
+/// Returns a string, number or boolean as text, because variables often have these types.
 fn scalar_text(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
@@ -186,14 +186,14 @@ fn scalar_text(value: &Value) -> Option<String> {
     }
 }
 
-/// What a program would put something else in the place of: `${input:token}`, `${env:HOME}`, `${HOME}`.
+/// Finds a placeholder: `${input:token}`, `${env:HOME}`, `${HOME}`.
 fn placeholder_of(text: &str) -> Option<&str> {
     let start = text.find("${")?;
     let length = text.get(start..)?.find('}')?;
     text.get(start..=start + length)
 }
 
-/// A text in which nothing is to be replaced.
+/// Returns a text without placeholders, or an error.
 fn without_placeholders(field: &str, text: String) -> Result<String, String> {
     match placeholder_of(&text) {
         Some(asked) => {
@@ -203,7 +203,7 @@ fn without_placeholders(field: &str, text: String) -> Result<String, String> {
     }
 }
 
-/// The name that a secret of a server gets: `mcp-SERVER-FIELD`.
+/// The name of a server's secret: `mcp-SERVER-FIELD`.
 #[must_use]
 pub fn secret_name(slug: &Slug, field: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' };
