@@ -1,7 +1,8 @@
-//! MCP out: a server that shows a visitor the tools that they may call.
+//! The MCP server: it shows each client the tools that it may call.
 //!
-//! Whatever lets callers in makes a [`Visitor`] of each and hands it over with their request ([`HttpServer`]) or their
-//! connection ([`Shared::handler`]). What upstreams offer beyond tools passes through; everything else is the engine's.
+//! The gateway authenticates a caller, creates a [`ClientScope`], and passes it on with the request
+//! ([`McpHttpServer`]) or the connection ([`McpServerState::handler`]). Features of upstreams beyond tools pass
+//! through; everything else comes from the engine.
 
 mod call;
 mod client;
@@ -47,7 +48,7 @@ pub use self::sessions::{McpSessionLimits, McpSessionPermit, McpSessions, Sessio
 use crate::offering::OfferingRegistry;
 use crate::verbatim::VerbatimMarker;
 
-/// What all visitors' servers share.
+/// The state that all clients share.
 pub struct McpServerState {
     pub(crate) engine: Arc<Engine>,
     pub(crate) offerings: Arc<dyn OfferingRegistry>,
@@ -56,9 +57,9 @@ pub struct McpServerState {
     pub(crate) tasks: Arc<tasks::TaskRegistry>,
     pub(crate) page_cache: page_cache::ToolPageCache,
     pub(crate) server_info: Implementation,
-    /// The same as JSON.
+    /// `server_info` as JSON.
     pub(crate) server_info_json: String,
-    /// How long a client may take to answer a question.
+    /// Timeout for a client's answer to a question.
     pub(crate) answer_timeout: Duration,
 }
 
@@ -71,7 +72,7 @@ impl std::fmt::Debug for McpServerState {
 }
 
 impl McpServerState {
-    /// Of one gateway, which calls itself by this version. A client may take `timeout` to answer a question.
+    /// Creates the state of a gateway of this version. A client has `timeout` to answer a question.
     #[must_use]
     pub fn new(
         engine: Arc<Engine>,
@@ -96,14 +97,14 @@ impl McpServerState {
         })
     }
 
-    /// What `rmcp` is to drive for a visitor over a connection of its own. What it writes has to pass
-    /// [`Shared::verbatim`] before it reaches the client.
+    /// Creates the handler for a client with a connection of its own, to be driven by `rmcp`. Its output must pass
+    /// through [`McpServerState::verbatim`] before it reaches the client.
     #[must_use]
     pub fn handler(self: &Arc<Self>, visitor: ClientScope) -> McpHandler {
         McpHandler::new(Arc::clone(self), visitor)
     }
 
-    /// What puts JSON that others wrote in its place.
+    /// The marker that restores unchanged JSON in the output.
     #[must_use]
     pub fn verbatim(&self) -> &VerbatimMarker {
         &self.verbatim

@@ -1,4 +1,4 @@
-//! Work for a request, and above all a call of a tool: through the engine, with what is asked and told on the way.
+//! Tool calls of MCP clients: each runs through the engine, with questions and notifications to the client meanwhile.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,30 +19,30 @@ use super::tasks;
 use super::tool_result::{self, ToolResultFormat, is_modern};
 use crate::client_link::{ClientLink, RequestingClient};
 
-/// A call of a tool as a client asks for it.
+/// A client's request to call a tool.
 pub(super) struct ClientToolCall {
-    /// As the client says it.
+    /// The name as the client wrote it.
     pub(super) name: String,
     pub(super) tool: ToolId,
-    /// A JSON object, where there is one.
+    /// The arguments as a JSON object, if there are any.
     pub(super) arguments: Option<RawJson>,
     pub(super) resume: ResumeParams,
 }
 
-/// What a request has that was sent before (2026-07-28, "Multi round-trip requests").
+/// The parameters of a repeated request (2026-07-28, "Multi round-trip requests").
 #[derive(Default)]
 pub(super) struct ResumeParams {
     pub(super) resume_token: Option<String>,
     pub(super) answers: Option<InputResponses>,
 }
 
-/// How a call of a tool is answered.
+/// The reply to a tool call.
 pub(super) enum ToolCallReply {
-    /// With its result: a JSON object.
+    /// The result as a JSON object.
     Result(String),
-    /// With questions.
+    /// Questions to the client.
     InputRequired(InputRequiredResult),
-    /// With a task, for it takes long.
+    /// A task, because the call takes long.
     Task(Task),
 }
 
@@ -50,7 +50,7 @@ impl ScopedServer {
     /// Calls a tool.
     ///
     /// # Errors
-    /// What the client is to be told in the place of a result.
+    /// The JSON-RPC error for the client.
     pub(super) async fn answer_tool_call(
         &self,
         asked: ClientToolCall,
@@ -76,7 +76,7 @@ impl ScopedServer {
                 ExchangeReply::StillRunning(late) => {
                     match self.shared.tasks.begin(*late, self.call_timeout(&tool)) {
                         Ok(task) => return Ok(ToolCallReply::Task(task)),
-                        // Too many: the request waits as it would without tasks.
+                        // Too many tasks: the request waits as it would without tasks.
                         Err(back) => {
                             exchange = *back;
                             timeout = None;
@@ -88,10 +88,10 @@ impl ScopedServer {
         }
     }
 
-    /// Work for a request: taken up again where the client holds a word for it, else begun.
+    /// Starts the work of a request, or resumes it if the request has a resume token.
     ///
     /// # Errors
-    /// Where the client's word is for nothing that waits.
+    /// An error if no pending request has this token.
     pub(super) fn begin_or_resume(
         &self,
         which: RequestIdentity,
@@ -125,7 +125,7 @@ impl ScopedServer {
         })
     }
 
-    /// A call as work: through the engine, with reports and questions on the way.
+    /// Starts a call in the engine, with progress reports and questions to the client.
     fn start_call(
         &self,
         tool: &ToolId,
@@ -139,7 +139,7 @@ impl ScopedServer {
         if wants_reports {
             let queue = asking.queue().clone();
             call.progress = Some(Arc::new(move |progress: ProgressReport| {
-                // A client that does not read misses some.
+                // A client that does not read loses reports.
                 let _ = queue.try_send(ClientMessage::Progress(Box::new(progress)));
             }));
         }
@@ -147,7 +147,7 @@ impl ScopedServer {
             let queue = asking.queue().clone();
             call.questions = Some(Arc::new(move |event: &QuestionEvent| {
                 if let QuestionEvent::Asked(question) = event {
-                    // Where there is no room the question waits for the owner.
+                    // If the queue is full, the question waits for the owner.
                     let _ = queue.try_send(ClientMessage::Consent(Arc::clone(question)));
                 }
             }));
@@ -156,11 +156,11 @@ impl ScopedServer {
         let link: CallExtension = Arc::new(ClientLink(asking as Arc<dyn RequestingClient>));
         call.extension = Some(link);
         let shared = Arc::clone(&self.shared);
-        // One upstream alone gives its results under the name under which it introduces itself.
+        // If the client sees a single upstream, results carry that upstream's server info.
         let upstream = if is_modern { self.offerings().server_info_json() } else { None };
         Box::pin(async move {
             let finished = shared.engine.call(call).await;
-            // A client must not be able to tell that a gateway stands between it and the server.
+            // The client must not notice the gateway between it and the server.
             if let Some(error) = tool_result::rpc_error(&finished.outcome) {
                 return Err(error);
             }
@@ -172,7 +172,7 @@ impl ScopedServer {
         })
     }
 
-    /// How long a run of a tool may take.
+    /// The timeout of a tool.
     fn call_timeout(&self, tool: &ToolId) -> Duration {
         let registry = self.shared.engine.registry().snapshot();
         let found = registry.source(&tool.source).and_then(|source| {

@@ -1,5 +1,5 @@
-//! The client behind one request, as the tools that run for it see it: what they ask and report goes through a queue
-//! to whatever speaks with the client.
+//! The client of one request, as tools see it. Questions and reports go through a queue to the task that talks to the
+//! client.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -19,62 +19,62 @@ use toolway_types::PrincipalId;
 
 use crate::client_link::{InputRequestError, RequestingClient};
 
-/// What waits for the client; reports beyond that are dropped.
+/// Capacity of the queue to the client. Reports beyond it are dropped.
 const QUEUE_CAPACITY: usize = 64;
 
-/// What goes to the client while its request runs. Small, since a queue makes room for many.
+/// A message to the client while its request runs. Small, because each queue reserves memory for many.
 pub(crate) enum ClientMessage {
-    /// How far the call is.
+    /// A progress report.
     Progress(Box<ProgressReport>),
     /// A log message.
     Log(Box<LoggingMessageNotificationParam>),
-    /// Questions of the tool.
+    /// Requests of the tool to the client.
     InputRequests(Box<QueuedInputRequests>),
-    /// A question of the gateway: whether the call may run.
+    /// A question of the gateway: may the call run?
     Consent(Arc<Question>),
 }
 
-/// Questions, and where the answers go.
+/// Requests to the client, and the sender for its answers.
 pub(crate) struct QueuedInputRequests {
     pub(crate) requests: InputRequests,
     pub(crate) answers: oneshot::Sender<Result<InputResponses, InputRequestError>>,
 }
 
-/// What is known of the client for one request.
+/// The properties of the client for one request.
 #[derive(Debug)]
 pub(crate) struct ClientProfile {
     pub(crate) principal: PrincipalId,
     pub(crate) capabilities: ClientCapabilities,
     pub(crate) version: ProtocolVersion,
     pub(crate) meta: RequestMetaObject,
-    /// The lowest level of log messages that it wants; none where it wants none.
+    /// The lowest level of log messages that the client wants; `None` if it wants none.
     pub(crate) log_level: Option<LoggingLevel>,
-    /// How long it may take to answer.
+    /// Timeout for an answer of the client.
     pub(crate) answer_timeout: Duration,
-    /// How it is reached once its request is answered; none where it is not.
+    /// The peer for messages after the response; `None` if there is no session.
     pub(crate) session_peer: Option<Peer<RoleServer>>,
 }
 
 impl ClientProfile {
-    /// Whether it can be asked to fill in a form.
+    /// Returns true if the client can show forms.
     pub(crate) fn supports_form_elicitation(&self) -> bool {
         let elicitation = self.capabilities.elicitation.as_ref();
-        // `{}` is what there was before there were modes, and means forms.
+        // `{}` predates the modes, and means forms.
         elicitation.is_some_and(|modes| modes.form.is_some() || modes.url.is_none())
     }
 }
 
-/// The client behind one request.
+/// The client of one request.
 pub(crate) struct QueuedClient {
     profile: ClientProfile,
     initial_responses: Mutex<Option<InputResponses>>,
     queue: mpsc::Sender<ClientMessage>,
-    /// Log messages that the answer has overtaken.
+    /// The sender of log messages after the response.
     late_logs: OnceLock<mpsc::Sender<LoggingMessageNotificationParam>>,
 }
 
 impl QueuedClient {
-    /// With the queue's other end.
+    /// Creates the client and the receiver of its queue.
     pub(crate) fn new(
         known: ClientProfile,
         early: Option<InputResponses>,
@@ -95,12 +95,12 @@ impl QueuedClient {
         &self.profile
     }
 
-    /// Where reports and questions of the engine go.
+    /// The queue for reports and questions of the engine.
     pub(crate) fn queue(&self) -> &mpsc::Sender<ClientMessage> {
         &self.queue
     }
 
-    /// Says what came after the answer, in order, for as long as somebody holds this.
+    /// Sends a log message that came after the response, in order, while the client exists.
     fn send_late_log(&self, message: LoggingMessageNotificationParam) {
         let Some(peer) = &self.profile.session_peer else { return };
         let queue = self.late_logs.get_or_init(|| {
@@ -185,7 +185,7 @@ impl RequestingClient for QueuedClient {
     }
 }
 
-/// Whether a message of one level is wanted by who wants those of another and above (RFC 5424's order).
+/// Returns true if a message of this level reaches the wanted level (in the order of RFC 5424).
 pub(crate) fn is_at_least(message: LoggingLevel, wanted: LoggingLevel) -> bool {
     severity(message) >= severity(wanted)
 }

@@ -5,8 +5,8 @@ use rmcp::service::RequestContext;
 use rmcp::{Peer, RoleServer};
 use tokio_util::sync::CancellationToken;
 
-/// How the client of a request is reached meanwhile, and what says that it waits no longer. Nothing, where it wants to
-/// hear nothing before the answer and its request is dropped with it.
+/// The peer, progress token and cancellation of a request under way. Empty if the client wants no messages before the
+/// response and cancels by dropping its request.
 #[derive(Default)]
 pub(crate) struct ClientHandle<'a> {
     pub(crate) peer: Option<&'a Peer<RoleServer>>,
@@ -23,12 +23,12 @@ impl<'a> ClientHandle<'a> {
         }
     }
 
-    /// Whether it wants to hear how far its request is.
+    /// Returns true if the client wants progress reports.
     pub(crate) fn wants_progress(&self) -> bool {
         self.progress_token.is_some()
     }
 
-    /// Resolves once its client does not wait any more, where that is said.
+    /// Resolves when the client cancels the request; never, if the handle has no cancellation.
     pub(crate) async fn cancelled(&self) {
         match self.cancelled {
             Some(cancelled) => cancelled.cancelled().await,

@@ -11,21 +11,21 @@ use super::client_scope::ClientScope;
 use super::pending_requests::PendingAnswer;
 use crate::client_link::InputRequestError;
 
-/// Saying something to a client; takes as long as the client takes.
+/// Sends a message to a client. The future completes when the client has received it or answered.
 pub(super) type ClientSendFuture = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// Passes a log message on.
+/// Forwards a log message.
 pub(super) fn forward_log(
     peer: Peer<RoleServer>,
     message: LoggingMessageNotificationParam,
 ) -> ClientSendFuture {
     Box::pin(async move {
-        // A client that has gone has its call cancelled.
+        // The call of a disconnected client is cancelled elsewhere.
         let _ = peer.notify_logging_message(message).await;
     })
 }
 
-/// Asks an older client, one question after the other.
+/// Sends requests to a client of an older version, one after the other.
 pub(super) fn ask_client(
     peer: Peer<RoleServer>,
     requests: InputRequests,
@@ -48,7 +48,7 @@ pub(super) fn ask_client(
         };
         let given = tokio::select! {
             given = asking => given,
-            // Nobody waits any more.
+            // No one waits for the answers any more.
             () = pending.closed() => return,
         };
         pending.submit(&visitor, given);
@@ -60,7 +60,7 @@ fn as_request(request: InputRequest) -> ServerRequest {
         InputRequest::CreateMessage(request) => ServerRequest::CreateMessageRequest(request),
         InputRequest::ListRoots(request) => ServerRequest::ListRootsRequest(request),
         InputRequest::Elicitation(request) => ServerRequest::ElicitRequest(request),
-        // There is no fourth kind; a client says that it does not know this one.
+        // There is no fourth kind, and a client refuses unknown ones.
         _ => ServerRequest::PingRequest(Default::default()),
     }
 }

@@ -1,4 +1,4 @@
-//! Who calls over MCP, and which part of the gateway they look at.
+//! The scope of an MCP client: the caller, the endpoint, and the tools that both allow.
 
 use std::sync::Arc;
 
@@ -8,41 +8,41 @@ use toolway_types::{Slug, ToolId, ToolName};
 
 use super::restrictions::ToolRestrictions;
 
-/// Which tools an endpoint shows.
+/// The tools that an endpoint shows.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum EndpointScope {
-    /// All that the caller may call, under the names that are unique over all sources.
+    /// All tools that the caller may call, under their full names.
     Everything,
-    /// Those of one source, under the names that it gave them, and what else it offers.
+    /// The tools and other features of one source, under the names that the source gave them.
     Source(Slug),
 }
 
-/// A caller at an endpoint. Whatever lets callers in makes it.
+/// A caller at an endpoint. Created by the gateway after authentication.
 #[derive(Debug, Clone)]
 pub struct ClientScope {
-    /// Who.
+    /// The caller.
     pub caller: Caller,
-    /// What they look at.
+    /// The endpoint.
     pub scope: EndpointScope,
-    /// What they want to see of it at most.
+    /// Restrictions that the client requested.
     pub restrictions: Arc<ToolRestrictions>,
-    /// Cancelled when they may not come in any more: their calls and streams end with it.
+    /// Cancelled when the caller loses access. Calls and streams then end.
     pub revoked: CancellationToken,
 }
 
-/// A tool as one visitor sees it.
+/// A tool that is visible in this scope.
 pub(crate) struct VisibleTool {
-    /// Its id, by which it is called.
+    /// The id for calls.
     pub(crate) id: ToolId,
     /// The tool.
     pub(crate) tool: Arc<dyn Tool>,
 }
 
-/// What a name means.
+/// The result of resolving a name.
 pub(crate) enum ResolvedTool {
-    /// A tool that is here.
+    /// A tool of a connected source.
     Connected(VisibleTool),
-    /// One whose source is not connected.
+    /// A tool of a disconnected source.
     Disconnected(ToolId),
 }
 
@@ -55,9 +55,9 @@ impl ResolvedTool {
     }
 }
 
-/// What stands in rules for an upstream's resources, as if it were a tool of it.
+/// The name of an upstream's resources in policy rules, as if they were a tool.
 pub const RESOURCES_FEATURE: &str = "mcp.resources";
-/// What stands in rules for an upstream's prompts.
+/// The name of an upstream's prompts in policy rules.
 pub const PROMPTS_FEATURE: &str = "mcp.prompts";
 
 impl ClientScope {
@@ -78,7 +78,7 @@ impl ClientScope {
             .collect()
     }
 
-    /// What a name means here. None where it means nothing, or nothing for this caller: the two look the same.
+    /// Resolves a name in this scope. `None` if it is unknown or forbidden: the caller can't tell these apart.
     pub(crate) fn resolve_tool(&self, engine: &Engine, name: &str) -> Option<ResolvedTool> {
         let policy = engine.policy();
         let snapshot = engine.registry().snapshot();
@@ -102,7 +102,7 @@ impl ClientScope {
         }
     }
 
-    /// A tool's name here.
+    /// The name of a tool in this scope.
     pub(crate) fn exposed_name(&self, id: &ToolId) -> String {
         match &self.scope {
             EndpointScope::Everything => id.full_name().to_string(),
@@ -110,7 +110,7 @@ impl ClientScope {
         }
     }
 
-    /// Whether they may have what this upstream offers beyond tools: rules name it `source/mcp.resources` and
+    /// Returns true if the caller may use a feature of this upstream. Rules name it `source/mcp.resources` or
     /// `source/mcp.prompts`.
     pub(crate) fn can_use_feature(&self, engine: &Engine, source: &Slug, what: &str) -> bool {
         let is_here = match &self.scope {
@@ -124,7 +124,7 @@ impl ClientScope {
             && engine.policy().may_use(&self.caller, &id, None)
     }
 
-    /// Whether another visitor is the same caller looking at the same part.
+    /// Returns true if both scopes have the same caller and the same endpoint.
     #[must_use]
     pub fn is_same_as(&self, other: &Self) -> bool {
         self.caller.principal.id == other.caller.principal.id

@@ -1,5 +1,5 @@
-//! Whether a call may run, asked of the person at the client: a question of the engine as a form, and its answer back.
-//! Which questions a caller may answer the engine decides; it shows no others.
+//! Consent of the person at the client: a question of the engine as a form, and the answer. The engine decides which
+//! questions a caller may answer, and sends no others.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,25 +11,25 @@ use toolway_core::consent::{ConsentDecision, ConsentScope, Question};
 
 use super::client_scope::ClientScope;
 
-/// A question that was asked, and where its answer goes.
+/// A question to a client, and the engine that receives the answer.
 pub(crate) struct ConsentRequest {
     pub(crate) engine: Arc<Engine>,
     pub(crate) question: Arc<Question>,
 }
 
 impl ConsentRequest {
-    /// Takes what the person at this visitor's client chose.
+    /// Submits the choice of the person at this client.
     pub(crate) fn submit_answer(&self, visitor: &ClientScope, answers: &InputResponses) {
         let (choice, scope) = choice_of(answers);
         let principal = &visitor.caller.principal;
         if let Err(refused) = self.engine.questions().answer(self.question.id, principal, choice, scope) {
-            // Somebody else may have answered meanwhile.
+            // Another person may have answered meanwhile.
             tracing::debug!(%refused, tool = %self.question.tool, "an MCP client's answer to a question was not taken");
         }
     }
 }
 
-/// Under which name the one question stands.
+/// The key of the only question.
 const KEY: &str = "consent";
 
 /// The question as a form.
@@ -60,7 +60,7 @@ pub(crate) fn elicitation_form(question: &Question) -> Option<InputRequests> {
     Some(BTreeMap::from([(KEY.to_owned(), InputRequest::Elicitation(request))]))
 }
 
-/// What the person chose. Whoever closes the form, declines, or answers something else has not allowed it.
+/// The choice of the person. A closed form, a refusal or an invalid answer is no consent.
 fn choice_of(answers: &InputResponses) -> (ConsentDecision, ConsentScope) {
     let answer = answers.get(KEY);
     let accepted = answer.and_then(|answer| answer.get("action")).and_then(Value::as_str) == Some("accept");

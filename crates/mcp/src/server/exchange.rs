@@ -15,10 +15,10 @@ use super::client::{ClientMessage, QueuedClient};
 use super::client_scope::ClientScope;
 use super::consent::ConsentRequest;
 
-/// What a request ends in.
+/// The result of a request.
 #[derive(Debug)]
 pub(crate) enum ExchangeResult {
-    /// A result of `tools/call`: a JSON object.
+    /// A result of `tools/call` as a JSON object.
     Tool(String),
     Prompt(GetPromptResult),
     Resource(ReadResourceResult),
@@ -27,7 +27,7 @@ pub(crate) enum ExchangeResult {
 /// The work of a request.
 pub(crate) type ExchangeFuture = Pin<Box<dyn Future<Output = Result<ExchangeResult, ErrorData>> + Send>>;
 
-/// Which request it is: only the same one takes up work that waits.
+/// The identity of a request. Only an equal request may resume pending work.
 #[derive(Debug, Clone)]
 pub(crate) struct RequestIdentity {
     pub(crate) method: &'static str,
@@ -37,7 +37,7 @@ pub(crate) struct RequestIdentity {
 }
 
 impl PartialEq for RequestIdentity {
-    /// The same arguments may be written in other ways.
+    /// Compares arguments by value: the same arguments may be written differently.
     fn eq(&self, other: &Self) -> bool {
         let value = |which: &Self| which.arguments.as_ref().map(RawJson::to_value);
         self.method == other.method && self.target == other.target && value(self) == value(other)
@@ -54,9 +54,9 @@ pub(crate) struct ClientExchange {
     pub(crate) work: ExchangeFuture,
     /// Cancels the work.
     pub(crate) cancel: CancellationToken,
-    /// What was last reported.
+    /// The last reported progress.
     pub(crate) last_progress: f64,
-    /// What is to be said to the client next: a question that made a task of the request.
+    /// The next message to the client: a question that turned the request into a task.
     pub(crate) next_message: Option<ClientMessage>,
 }
 

@@ -21,23 +21,23 @@ use super::pending_requests::{PendingAnswer, PendingRequests};
 use super::tool_result::is_modern;
 use crate::client_link::InputRequestError;
 
-/// How long what is still to be told may take once the work is done.
+/// Time limit for the remaining messages after the work has ended.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// How a request is answered.
+/// The reply to a request.
 pub(crate) enum ExchangeReply {
-    /// With what it ends in.
+    /// The result.
     Done(ExchangeResult),
-    /// With questions.
+    /// Questions to the client.
     InputRequired(InputRequiredResult),
-    /// Not in time: the work goes on.
+    /// The work continues after the time limit.
     StillRunning(Box<ClientExchange>),
 }
 
 impl ClientExchange {
-    /// Until it is done, or its client has to be asked. Once the client cancels the request or may not come in any
-    /// more, the work is cancelled, and what that ends in is the answer. After `timeout`, where there is one, and where
-    /// its client has to be asked before that, the work is given back.
+    /// Runs the request until it ends or the client must answer a question. If the client cancels the request or
+    /// loses access, the work is cancelled, and its result is the reply. With a `timeout`, the work is returned when
+    /// the time is over or a question comes up before.
     pub(crate) async fn run(
         mut self,
         reach: &ClientHandle<'_>,
@@ -127,7 +127,7 @@ impl ClientExchange {
         let said = self.progress_param(progress, reach.progress_token.clone()?);
         let peer = reach.peer?.clone();
         Some(Box::pin(async move {
-            // A client that has gone has its call cancelled.
+            // The call of a disconnected client is cancelled elsewhere.
             let _ = peer.notify_progress(said).await;
         }))
     }
@@ -137,7 +137,8 @@ impl ClientExchange {
         progress: ProgressReport,
         token: ProgressToken,
     ) -> ProgressNotificationParam {
-        // MCP requires a rising value in each report (Utilities, "Progress"); what a device says of a person that is asked does not.
+        // MCP requires a rising value in each report (Utilities, "Progress"), but a device that asks a person repeats
+        // its last value.
         let far = progress.progress;
         self.last_progress = if far > self.last_progress { far } else { self.last_progress.next_up() };
         let mut said = ProgressNotificationParam::new(token, self.last_progress);
@@ -146,7 +147,7 @@ impl ClientExchange {
         said
     }
 
-    /// What was reported before the end reaches the client before the answer, as far as it reads.
+    /// Sends the remaining messages before the response, as fast as the client reads.
     async fn flush_messages(&mut self, talk: Option<ClientSendFuture>, reach: &ClientHandle<'_>) {
         let Some(peer) = reach.peer else { return };
         let rest = async {
@@ -158,7 +159,7 @@ impl ClientExchange {
                     Ok(said) => said,
                     Err(_) if self.messages.is_closed() => return,
                     Err(_) => {
-                        // What comes from here on is not lost: it comes after the answer.
+                        // Later messages are not lost: they follow the response.
                         self.messages.close();
                         continue;
                     }
@@ -172,7 +173,7 @@ impl ClientExchange {
                     ClientMessage::Log(message) => {
                         let _ = peer.notify_logging_message(*message).await;
                     }
-                    // Their work has ended.
+                    // The work that asked has ended.
                     ClientMessage::InputRequests(_) | ClientMessage::Consent(_) => {}
                 }
             }

@@ -1,7 +1,6 @@
-//! The plainest and most frequent request: a call of a tool in 2026-07-28 that is sent for the first time and wants to
-//! hear nothing but the answer. It needs no session, no stream and no task of its own, so it is read and answered here,
-//! with a fraction of what `rmcp`'s service would take for it. Whatever is not exactly that, or is wrong in any way, is
-//! left to `rmcp`, which has the words for it.
+//! The fast path for the most frequent request: a tool call of 2026-07-28 that is sent for the first time and wants
+//! only its result. It needs no session, stream or task, so it is parsed and answered here at a fraction of the cost
+//! of `rmcp`'s service. Any other or invalid request goes to `rmcp`, which has the error messages.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -32,11 +31,11 @@ const EVENT_STREAM: &str = "text/event-stream";
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 const NAME: HeaderName = HeaderName::from_static("mcp-name");
-/// How headers begin that repeat arguments.
+/// Prefix of the headers that repeat arguments.
 const PARAM_HEADER_PREFIX: &str = "mcp-param-";
-/// What a schema has in it that wants such headers.
+/// The annotation of schemas that require such headers.
 const HEADER_ANNOTATION: &str = "x-mcp-header";
-/// How deep arguments may nest: no deeper than `rmcp` reads them.
+/// Maximum nesting of arguments, as in `rmcp`.
 const MAX_DEPTH: usize = 100;
 
 #[derive(Deserialize)]
@@ -63,7 +62,7 @@ struct FastPathParams<'a> {
     meta: RequestMetaObject,
 }
 
-/// Such a call.
+/// A tool call on the fast path.
 pub(super) struct FastPathCall<'a> {
     id: &'a RawValue,
     call: ClientToolCall,
@@ -71,7 +70,7 @@ pub(super) struct FastPathCall<'a> {
 }
 
 impl<'a> FastPathCall<'a> {
-    /// The request, where it is one.
+    /// Parses the request; `None` if it does not qualify.
     pub(super) fn parse(
         shared: &McpServerState,
         visitor: &ClientScope,
@@ -92,7 +91,7 @@ impl<'a> FastPathCall<'a> {
         let FastPathMessage { jsonrpc, id, method, params } = message;
         let FastPathParams { name: called, arguments, meta } = params;
         let is_call = jsonrpc == "2.0" && method == TOOLS_CALL && called == name && is_id(id);
-        // A name that is no plain text is said in another way in the header.
+        // A name that is not plain text has another encoding in the header.
         if !is_call || name.starts_with("=?") {
             return None;
         }
@@ -131,7 +130,7 @@ impl<'a> FastPathCall<'a> {
         Some(Self { id, call: asked, profile: known })
     }
 
-    /// Calls the tool and answers.
+    /// Calls the tool and returns the response.
     pub(super) async fn execute(
         self,
         shared: &Arc<McpServerState>,
@@ -151,7 +150,7 @@ impl<'a> FastPathCall<'a> {
     }
 }
 
-/// The sole value of a header, where it is text.
+/// The value of a header that occurs once and is text.
 fn single_header<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
     let mut values = headers.get_all(name).iter();
     let value = values.next().filter(|_| values.next().is_none())?;
@@ -163,13 +162,13 @@ fn is_json(content_type: &str) -> bool {
     essence.trim().eq_ignore_ascii_case(JSON)
 }
 
-/// Whether an answer may be one message and may be a stream. Weights and quotes are for `rmcp` to judge.
+/// Returns true if the client accepts both JSON and event streams. `rmcp` handles weights and quotes.
 fn accepts_json_and_sse(accept: &str) -> bool {
     let has = |wanted: &str| accept.split(',').any(|media| media.trim().eq_ignore_ascii_case(wanted));
     !accept.contains([';', '"']) && has(JSON) && has(EVENT_STREAM)
 }
 
-/// Whether this is what `rmcp` takes for a request's id.
+/// Returns true if `rmcp` accepts this request id.
 fn is_id(id: &RawValue) -> bool {
     id.get().starts_with('"') || id.get().parse::<i64>().is_ok()
 }
@@ -184,7 +183,7 @@ fn result_response<T: Serialize>(id: &RawValue, result: &T) -> Response<McpRespo
     serialized_response(StatusCode::OK, &JsonRpcResult { jsonrpc: "2.0", id, result })
 }
 
-/// An error in the words and with the status that newer clients know it by.
+/// An error response with the code and status of newer protocol versions.
 fn error_response(id: &RawValue, mut error: ErrorData) -> Response<McpResponseBody> {
     #[derive(Serialize)]
     struct JsonRpcErrorBody<'a> {

@@ -1,4 +1,5 @@
-//! The server that `rmcp` drives, for one visitor: one request of 2026-07-28, or one MCP session of an older version.
+//! The handler that `rmcp` drives for one client: for one request of 2026-07-28, or for one MCP session of an older
+//! version.
 
 use std::sync::{Arc, OnceLock};
 
@@ -31,19 +32,19 @@ use super::scoped_server::ScopedServer;
 use super::tool_result::{self, is_modern};
 use crate::offering::SubscriptionGuard;
 
-/// How long a client of 2026-07-28 may take a list for what it was. Changes are told as well, to who listens.
+/// Lifetime of a list in the cache of a 2026-07-28 client. Subscribed clients are also notified of changes.
 const CACHE_TTL_MS: u64 = 5_000;
-/// What a session's client is told of until it says otherwise.
+/// The log level of a session before the client sets one.
 const DEFAULT_LOG_LEVEL: LoggingLevel = LoggingLevel::Info;
-/// Most resources that one client may subscribe to.
+/// Maximum number of resources that one client may subscribe to.
 const MAX_SUBSCRIPTIONS: usize = 256;
 
-/// Shows tools to one visitor, and calls them. Cheap to clone.
+/// Handles the requests of one client. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct McpHandler {
     server: ScopedServer,
     subscriptions: Arc<Mutex<SessionSubscriptions>>,
-    /// Ends what follows changes for a session's client, when the session and with it the last handler is dropped.
+    /// Ends the notifications of a session when the last handler of the session is dropped.
     notification_guard: Arc<OnceLock<DropGuard>>,
 }
 
@@ -136,7 +137,7 @@ impl ServerHandler for McpHandler {
         Ok(result)
     }
 
-    /// For the headers that a tool's arguments have to agree with.
+    /// `rmcp` compares the `mcp-param-` headers of a call with this schema.
     fn get_tool(&self, name: &str) -> Option<Tool> {
         let Some(ResolvedTool::Connected(seen)) =
             self.server.scope.resolve_tool(&self.server.shared.engine, name)
@@ -329,7 +330,7 @@ impl ServerHandler for McpHandler {
         let mut levels = Vec::new();
         for named in self.server.offerings().permitted(RESOURCES_FEATURE) {
             let logs = named.offering.facts().is_some_and(|facts| facts.capabilities.logging.is_some());
-            // One that is not there just now is told when it comes back.
+            // A disconnected upstream gets the level when it reconnects.
             if logs && let Ok(level) = named.offering.request_log_level(request.level).await {
                 levels.push(level);
             }
@@ -369,7 +370,7 @@ impl ServerHandler for McpHandler {
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
         let over = CancellationToken::new();
-        // A client may say it again, and is followed once.
+        // The client may repeat this notification, but one forwarding task is enough.
         if self.notification_guard.set(over.clone().drop_guard()).is_err() {
             return;
         }
@@ -392,7 +393,7 @@ impl ServerHandler for McpHandler {
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
         let mut held = Vec::new();
         for uri in context.accepted().resource_subscriptions.iter().flatten().take(MAX_SUBSCRIPTIONS) {
-            // One that there is none of can't change.
+            // An unknown resource can't change.
             if let Ok(subscription) = self.subscribe_resource(uri).await {
                 held.push(subscription);
             }

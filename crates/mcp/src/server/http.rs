@@ -1,4 +1,4 @@
-//! The server over streamable HTTP: each request with its visitor, sessions tied to theirs.
+//! The server over streamable HTTP: each request has a client scope, and each session belongs to one.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -30,8 +30,8 @@ pub struct McpHttpServer {
 }
 
 impl McpHttpServer {
-    /// Host and origin of a request have been checked before it comes here, and its body is no longer than may be.
-    /// Once `closing` is cancelled, streams end.
+    /// Creates the server. The caller must check host, origin and body size of each request. Streams end when
+    /// `closing` is cancelled.
     #[must_use]
     pub fn new(
         shared: Arc<McpServerState>,
@@ -54,7 +54,7 @@ impl McpHttpServer {
         &self.sessions
     }
 
-    /// Answers a visitor's request.
+    /// Handles a client's request.
     pub async fn serve(&self, visitor: ClientScope, request: Request<Bytes>) -> Response<McpResponseBody> {
         let (mut parts, body) = request.into_parts();
         if let Some(plain) = FastPathCall::parse(&self.shared, &visitor, &parts, &body) {
@@ -68,7 +68,7 @@ impl McpHttpServer {
                 .is_ok_and(|version| version >= rmcp::model::ProtocolVersion::V_2026_07_28.as_str())
         });
         if named.is_some() && entered.is_none() && !is_modern {
-            // Whether it is another's is not told.
+            // The same response if the session belongs to another client.
             return text_response(
                 StatusCode::NOT_FOUND,
                 "there is no such MCP session; initialize a new one",
@@ -86,7 +86,7 @@ impl McpHttpServer {
         if parts.method == Method::POST {
             parts.extensions.insert(RawMessage(body.clone()));
         }
-        // Apart, so that the way of a plain call is no longer for it.
+        // Boxed, so that the future of a fast-path call stays small.
         let response = Box::pin(service.handle(Request::from_parts(parts, Full::new(body)))).await;
         if let Some(no_room) = visited.refusal.lock().take() {
             let mut response = text_response(StatusCode::SERVICE_UNAVAILABLE, &no_room.to_string());
@@ -112,7 +112,7 @@ fn text_response(status: StatusCode, words: &str) -> Response<McpResponseBody> {
     json_response(status, error.to_string().into())
 }
 
-/// A response while it is read. It ends when its visitor may not come in any more.
+/// A response body that ends when the client loses access.
 struct CancellableBody<B> {
     body: VerbatimBody<B>,
     revoked: Pin<Box<WaitForCancellationFutureOwned>>,

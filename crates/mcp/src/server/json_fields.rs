@@ -1,5 +1,5 @@
-//! The fields at the top of a JSON object, each value as it was written: what has to be changed is, and the rest keeps
-//! its bytes and its order.
+//! The top-level fields of a JSON object, each value as raw text: changed fields are replaced, the others keep their
+//! bytes and order.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 pub(crate) struct JsonFields<'a>(pub(crate) Vec<(Cow<'a, str>, Cow<'a, str>)>);
 
 impl<'a> JsonFields<'a> {
-    /// Those of this object; none where the text is something else.
+    /// Parses the fields of an object; `None` if the text is not an object.
     pub(crate) fn parse(text: &'a str) -> Option<Self> {
         struct JsonFieldsVisitor;
         impl<'de> Visitor<'de> for JsonFieldsVisitor {
@@ -32,17 +32,17 @@ impl<'a> JsonFields<'a> {
         serde_json::Deserializer::from_str(text).deserialize_map(JsonFieldsVisitor).ok()
     }
 
-    /// A value.
+    /// The raw value of a field.
     pub(crate) fn get(&self, key: &str) -> Option<&str> {
         self.0.iter().find(|(known, _)| known == key).map(|(_, value)| value.as_ref())
     }
 
-    /// Adds a value, which is JSON.
+    /// Adds a field with a JSON value.
     pub(crate) fn push(&mut self, key: &'static str, value: String) {
         self.0.push((key.into(), value.into()));
     }
 
-    /// The object.
+    /// Serializes the object.
     pub(crate) fn to_json(&self) -> String {
         let length = self.0.iter().map(|(key, value)| key.len() + value.len() + 4).sum::<usize>();
         let mut text = String::with_capacity(length + 2);

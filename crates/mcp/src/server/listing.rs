@@ -6,18 +6,18 @@ use toolway_types::RawJson;
 use super::client_scope::{ClientScope, VisibleTool};
 use super::json_fields::JsonFields;
 
-/// Tools of one page.
+/// Maximum number of tools on a page.
 pub(crate) const PAGE_SIZE: usize = 1_000;
 
-/// One page: its tools as JSON, with commas between them, and where the next one begins.
+/// A page: its tools as JSON separated by commas, and the start of the next page.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(crate) struct ToolPage {
     pub(crate) tools: String,
     pub(crate) next: Option<String>,
 }
 
-/// The tools that come after the one with this id, in the order of ids, so that a page means the same whatever was
-/// added or removed before it. `takes_any` says whether the client's version has output schemas that are no objects.
+/// Renders the page of tools after the tool with this id, ordered by id, so that a cursor stays valid when tools come
+/// and go. `takes_any` is true if the client's version allows output schemas that are not objects.
 pub(crate) fn render_page(
     visitor: &ClientScope,
     tools: &[VisibleTool],
@@ -77,7 +77,7 @@ fn write_tool(to: &mut String, name: &str, seen: &VisibleTool, takes_any: bool) 
     to.push('}');
 }
 
-/// An entry as its server listed it, under another name.
+/// Renames an entry that a server listed.
 fn rename_tool(listed: &RawJson, name: &str) -> Option<String> {
     let mut fields = JsonFields::parse(listed.get())?;
     let (_, own) = fields.0.iter_mut().find(|(key, _)| key == "name")?;

@@ -1,4 +1,4 @@
-//! Tells a client that what it sees has changed: the list of tools, and what upstreams say by themselves.
+//! Notifications to a client: changes of its tool list, and notifications of upstreams.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -19,40 +19,40 @@ use super::client_scope::{ClientScope, PROMPTS_FEATURE, RESOURCES_FEATURE};
 use super::scoped_offerings::{ScopedOfferings, SourceOffering};
 use crate::offering::{OfferingRegistry, SubscriptionGuard, UpstreamEvent};
 
-/// How long to wait for further changes after one.
+/// Delay after a change, to combine it with further ones.
 const DEBOUNCE: Duration = Duration::from_millis(50);
 
-/// What one MCP session has asked for.
+/// The subscriptions of one MCP session.
 #[derive(Debug, Default)]
 pub(crate) struct SessionSubscriptions {
-    /// The lowest level of log messages, once it was said.
+    /// The lowest level of log messages, if the client has set one.
     pub(crate) log_level: Option<LoggingLevel>,
-    /// What the upstreams were told because of it.
+    /// The resulting requests to upstreams.
     pub(crate) log_subscriptions: Vec<SubscriptionGuard>,
-    /// Resources, by the URI that the client uses.
+    /// The subscribed resources by the URI that the client uses.
     pub(crate) resources: HashMap<String, SubscriptionGuard>,
 }
 
-/// Something to tell a client.
+/// A notification to a client.
 pub(crate) enum ChangeNotification {
     ToolListChanged,
     PromptListChanged,
     ResourceListChanged,
-    /// By the URI that the client uses.
+    /// A resource changed. The URI is the one that the client uses.
     ResourceUpdated(String),
     Log(LoggingMessageNotificationParam),
 }
 
-/// Where news go.
+/// The receiver of notifications.
 pub(crate) enum NotificationSink {
-    /// To a session's client, as far as it asked for them.
+    /// The client of a session, according to its subscriptions.
     Session(Peer<RoleServer>, Arc<Mutex<SessionSubscriptions>>),
-    /// To a subscription, which passes on what it accepted.
+    /// A subscription, which filters notifications itself.
     Subscription(SubscriptionSink),
 }
 
 impl NotificationSink {
-    /// False where nobody reads any more.
+    /// Sends a notification. Returns false if the receiver is gone.
     async fn send(&self, news: ChangeNotification) -> bool {
         match self {
             Self::Session(peer, wishes) => {
@@ -89,7 +89,7 @@ impl NotificationSink {
     }
 }
 
-/// Tells the reader until it reads no more, or the visitor may not come in any more.
+/// Forwards notifications until the receiver is gone or the client loses access.
 pub(crate) async fn forward_notifications(
     engine: Arc<Engine>,
     offerings: Arc<dyn OfferingRegistry>,
@@ -113,7 +113,7 @@ pub(crate) async fn forward_notifications(
                     continue;
                 }
                 seen = now;
-                // An upstream may have come.
+                // A new upstream may have connected.
                 said = upstream_notifications(&engine, offerings.as_ref(), &visitor);
                 ChangeNotification::ToolListChanged
             }
@@ -127,7 +127,7 @@ pub(crate) async fn forward_notifications(
 
 type NotificationStream = SelectAll<futures_util::stream::BoxStream<'static, ChangeNotification>>;
 
-/// What the upstreams say by themselves, as far as the visitor may have it.
+/// The notifications of the upstreams that the client may use.
 fn upstream_notifications(
     engine: &Engine,
     offerings: &dyn OfferingRegistry,
@@ -145,7 +145,7 @@ fn upstream_notifications(
                         Some(news) => return Some((news, (named, events))),
                         None => continue,
                     },
-                    // What was missed may have been that the list changed.
+                    // A lost event may have been a change of the list.
                     Err(RecvError::Lagged(_)) => {
                         return Some((ChangeNotification::ResourceListChanged, (named, events)));
                     }
@@ -175,7 +175,7 @@ fn to_notification(
     }
 }
 
-/// Tells one list of tools from another: their ids, and where their specs lie.
+/// Fingerprint of a tool list: its ids and the addresses of its specs.
 fn tool_list_fingerprint(engine: &Engine, visitor: &ClientScope) -> u64 {
     let mut hasher = DefaultHasher::new();
     for seen in visitor.visible_tools(engine) {

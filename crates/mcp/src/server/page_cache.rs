@@ -1,5 +1,5 @@
-//! Finished pages of tools. A list is asked for far more often than it changes, so what was written once is kept for as
-//! long as neither the tools nor the rules are others.
+//! Cache of rendered tool pages. Lists are requested far more often than they change, so a page is reused while tools
+//! and rules stay the same.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -13,12 +13,12 @@ use super::client_scope::{ClientScope, EndpointScope};
 use super::listing;
 use crate::verbatim::VerbatimMarker;
 
-/// Most pages that are kept.
+/// Maximum number of cached pages.
 const MAX_PAGES: usize = 64;
-/// Most bytes in them.
+/// Maximum total size of the cached pages, in bytes.
 const MAX_BYTES: usize = 32 << 20;
 
-/// What one page is of.
+/// The key of a page.
 struct ToolPageKey {
     snapshot: Arc<RegistrySnapshot>,
     policy: Arc<Policy>,
@@ -29,16 +29,16 @@ struct ToolPageKey {
     after: Option<String>,
 }
 
-/// A page as it goes out.
+/// A rendered page.
 #[derive(Debug)]
 pub(crate) struct RenderedToolPage {
-    /// Its tools, marked; none where there are none.
+    /// The tools as marked JSON; `None` if there are none.
     pub(crate) tools: Option<String>,
-    /// Where the next one begins.
+    /// The cursor of the next page.
     pub(crate) next: Option<String>,
 }
 
-/// The pages that are kept, the last used last.
+/// The cached pages, most recently used last.
 #[derive(Default)]
 pub(crate) struct ToolPageCache(Mutex<VecDeque<(ToolPageKey, Arc<RenderedToolPage>)>>);
 
@@ -61,7 +61,7 @@ impl ToolPageKey {
 }
 
 impl ToolPageCache {
-    /// The page of a visitor's tools after the one with this id.
+    /// Returns the page of the client's tools after the tool with this id.
     pub(crate) fn page(
         &self,
         engine: &Engine,
@@ -78,7 +78,7 @@ impl ToolPageCache {
         if !visitor.restrictions.is_unrestricted() {
             return write();
         }
-        // Taken before the page is written: one that changes meanwhile is kept under what was before, and not found.
+        // Computed before rendering: a page that changes meanwhile is stored under the old key and never found.
         let key = ToolPageKey {
             snapshot: engine.registry().snapshot(),
             policy: engine.policy(),

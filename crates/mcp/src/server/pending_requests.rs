@@ -1,5 +1,5 @@
-//! Work that waits for a client's answers. The client holds a random word for it (2026-07-28, `requestState`), which
-//! works once, for the same request of the same principal, and only while the work waits.
+//! Requests that wait for a client's answers. The client has a random resume token (2026-07-28, `requestState`),
+//! which is valid once, for the same request of the same principal, while the request waits.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,12 +13,12 @@ use super::consent::ConsentRequest;
 use super::exchange::{ClientExchange, ExchangeFuture, RequestIdentity};
 use crate::client_link::InputRequestError;
 
-/// Most pieces of work that wait.
+/// Maximum number of pending requests.
 const MAX_PENDING: usize = 1_024;
-/// Most of one principal's.
+/// Maximum number of pending requests of one principal.
 const MAX_PENDING_PER_PRINCIPAL: usize = 64;
 
-/// What the work waits for.
+/// The receiver of the client's answers.
 pub(crate) enum PendingAnswer {
     /// Answers to a tool's questions.
     Answers(oneshot::Sender<Result<InputResponses, InputRequestError>>),
@@ -27,19 +27,19 @@ pub(crate) enum PendingAnswer {
 }
 
 impl PendingAnswer {
-    /// The client's answers, or why there are none.
+    /// Submits the client's answers, or the reason why there are none.
     pub(crate) fn submit(self, visitor: &ClientScope, answers: Result<InputResponses, InputRequestError>) {
         match self {
             Self::Answers(to) => {
-                // The work has given up waiting otherwise, and its end is the answer.
+                // Fails if the work no longer waits. Its result is then the response.
                 let _ = to.send(answers);
             }
-            // Who gives none has not allowed it.
+            // No answer means no consent.
             Self::Consent(consenting) => consenting.submit_answer(visitor, &answers.unwrap_or_default()),
         }
     }
 
-    /// Resolves once nobody waits for the answers any more, where that can be seen.
+    /// Resolves when no one waits for the answers any more, if that can be detected.
     pub(crate) async fn closed(&mut self) {
         match self {
             Self::Answers(to) => to.closed().await,
@@ -48,7 +48,7 @@ impl PendingAnswer {
     }
 }
 
-/// Work that waits.
+/// The requests that wait for answers.
 #[derive(Default)]
 pub(crate) struct PendingRequests {
     suspended: Mutex<HashMap<String, (ClientExchange, PendingAnswer)>>,
@@ -61,10 +61,10 @@ impl std::fmt::Debug for PendingRequests {
 }
 
 impl PendingRequests {
-    /// Lets work wait, and gives the word for it; gives both back where too much waits already.
+    /// Suspends a request, and returns its resume token.
     ///
     /// # Errors
-    /// What was to wait.
+    /// The request, if too many are pending.
     pub(crate) fn suspend(
         self: &Arc<Self>,
         mut exchange: ClientExchange,
@@ -99,7 +99,7 @@ impl PendingRequests {
                     work.await
                 }
             };
-            // Who comes back in the meantime is told; who does not has nothing to come back to.
+            // A client that has resumed gets the result. Otherwise no one needs it.
             if let Err(ended) = done.send(ended) {
                 drop(ended);
             }
@@ -108,7 +108,7 @@ impl PendingRequests {
         Ok(word)
     }
 
-    /// The work that waits under this word, if it is this request of this visitor. The word is used up either way.
+    /// Resumes the request with this token if request and client are the same. The token becomes invalid in any case.
     pub(crate) fn resume(
         &self,
         word: &str,
@@ -126,7 +126,7 @@ impl PendingRequests {
 
     fn forget(&self, word: &str) {
         let forgotten = self.suspended.lock().remove(word);
-        // Its parts may be large.
+        // Dropped without the lock: its parts may be large.
         drop(forgotten);
     }
 }

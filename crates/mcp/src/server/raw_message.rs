@@ -1,5 +1,5 @@
-//! A request as its client wrote it, beside what `rmcp` made of it: arguments keep their key order and the forms of
-//! their numbers on the way to the tool.
+//! The original text of a request, besides the form that `rmcp` parsed: arguments keep their key order and number
+//! formats on the way to the tool.
 
 use bytes::Bytes;
 use rmcp::model::Extensions;
@@ -7,8 +7,8 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use toolway_types::RawJson;
 
-/// One JSON-RPC message. Whatever carries it puts it among the request's extensions: as it is, or within the parts of
-/// an HTTP request.
+/// One JSON-RPC message. The transport adds it to the request's extensions, directly or in the parts of an HTTP
+/// request.
 #[derive(Debug, Clone)]
 pub struct RawMessage(pub Bytes);
 

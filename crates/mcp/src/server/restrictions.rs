@@ -1,42 +1,43 @@
-//! What a client asked to be shown less of: reading tools alone, tools of some patterns alone. Bounds only ever take
-//! away from what the client may use; nothing here grants anything.
+//! Restrictions that a client requested: only tools that read, or only tools that match patterns. They only hide
+//! tools; they never grant access.
 
 use toolway_core::{GlobError, GlobPatterns, ToolSpec};
 use toolway_types::ToolId;
 
-/// Most patterns that a client may give.
+/// Maximum number of patterns.
 pub const MAX_PATTERNS: usize = 256;
-/// Longest pattern, in bytes.
+/// Maximum length of a pattern, in bytes.
 pub const MAX_PATTERN: usize = 1024;
 
-/// Why bounds can't be used.
+/// The reason why restrictions are invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ToolRestrictionsError {
-    /// One of the patterns is none.
+    /// A pattern is invalid.
     #[error(transparent)]
     Pattern(#[from] GlobError),
-    /// More than [`MAX_PATTERNS`].
+    /// There are more than [`MAX_PATTERNS`].
     #[error("{0} patterns are more than the {MAX_PATTERNS} that may be given")]
     TooMany(usize),
-    /// One is longer than [`MAX_PATTERN`].
+    /// A pattern is longer than [`MAX_PATTERN`].
     #[error("a pattern of {0} bytes is longer than the {MAX_PATTERN} that one may have")]
     TooLong(usize),
 }
 
-/// What is shown of all that a client may use. Without any bounds: all of it.
+/// A filter on the tools that a client may use. The default shows all of them.
 #[derive(Debug, Clone, Default)]
 pub struct ToolRestrictions {
-    /// Only tools that count as reading.
+    /// Show only read-only tools.
     read_only: bool,
-    /// Only tools whose `source/tool` fits one of these, where there are any.
+    /// Show only tools whose `source/tool` matches a pattern, if there are patterns.
     patterns: Option<GlobPatterns>,
 }
 
 impl ToolRestrictions {
-    /// Only what reads where `read_only` is said; only what fits one of `only`, where there are any.
+    /// Parses restrictions: `read_only` shows only read-only tools, `only` shows only tools that match one of its
+    /// patterns, if there are any.
     ///
     /// # Errors
-    /// [`BadBounds`] says which pattern can't be used, or that there are too many.
+    /// [`ToolRestrictionsError`] for an invalid pattern or too many patterns.
     pub fn parse<S: AsRef<str>>(read_only: bool, only: &[S]) -> Result<Self, ToolRestrictionsError> {
         if only.len() > MAX_PATTERNS {
             return Err(ToolRestrictionsError::TooMany(only.len()));
@@ -48,14 +49,14 @@ impl ToolRestrictions {
         Ok(Self { read_only, patterns: only })
     }
 
-    /// Whether they leave everything as it is.
+    /// Returns true if nothing is hidden.
     #[must_use]
     pub fn is_unrestricted(&self) -> bool {
         !self.read_only && self.patterns.is_none()
     }
 
-    /// Whether a tool is within. That a tool only reads is its own word, which counts where its source is `trusted`
-    /// (as the policy sees it), as it does in rules.
+    /// Returns true if a tool is shown. A tool's own claim to be read-only counts if its source is `trusted` by the
+    /// policy, as in rules.
     #[must_use]
     pub fn matches(&self, id: &ToolId, spec: &ToolSpec, trusted: bool) -> bool {
         let reads = || trusted && spec.annotations().read_only_hint == Some(true);
@@ -63,14 +64,13 @@ impl ToolRestrictions {
             && self.patterns.as_ref().is_none_or(|globs| globs.matches(&id.to_string()))
     }
 
-    /// Whether a tool may be within whose source is away, so that nobody knows what it does.
+    /// Returns true if a tool of a disconnected source may be shown, although its properties are unknown.
     #[must_use]
     pub fn matches_disconnected(&self, id: &str) -> bool {
         !self.read_only && self.matches_name(id)
     }
 
-    /// Whether `source/tool`, of which nothing more is known, may be within. What is not a tool (a prompt, a
-    /// resource) has no say in whether it reads, since its kind can do nothing else.
+    /// Returns true if `source/tool` may be shown. Prompts and resources count as read-only by their kind.
     #[must_use]
     pub fn matches_name(&self, id: &str) -> bool {
         self.patterns.as_ref().is_none_or(|globs| globs.matches(id))

@@ -1,5 +1,5 @@
-//! What upstreams offer beyond tools, for one visitor: of one upstream under its own names, of all of them under
-//! names that say whose they are.
+//! Features of upstreams beyond tools in the scope of one client: of a single upstream under its own names, of
+//! several under qualified names.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,16 +19,16 @@ use super::naming;
 use crate::client_link::RequestingClient;
 use crate::offering::{OfferingRegistry, ServerOffering};
 
-/// How long an upstream may take to list where those of all are listed; one that takes longer is left out.
+/// Timeout for one upstream's list when all are listed. A slower upstream is left out.
 const LIST_TIMEOUT: Duration = Duration::from_secs(10);
-/// Most pages of one upstream that are put together.
+/// Maximum number of pages to combine from one upstream.
 const MAX_PAGES: usize = 64;
 
-/// One upstream, and what stands before its names.
+/// One upstream and its source.
 pub(crate) struct SourceOffering {
     pub(crate) source: Slug,
     pub(crate) offering: Arc<dyn ServerOffering>,
-    /// Whether its names are its own.
+    /// True if its names are not qualified.
     pub(crate) uses_own_names: bool,
 }
 
@@ -42,7 +42,7 @@ impl SourceOffering {
     }
 }
 
-/// What one visitor can reach.
+/// The upstreams in the scope of one client.
 pub(crate) struct ScopedOfferings<'a> {
     pub(crate) engine: &'a Engine,
     pub(crate) offerings: &'a dyn OfferingRegistry,
@@ -50,7 +50,7 @@ pub(crate) struct ScopedOfferings<'a> {
 }
 
 impl ScopedOfferings<'_> {
-    /// The upstreams of which the visitor may have this.
+    /// The upstreams of which the client may use this feature.
     pub(crate) fn permitted(&self, what: &str) -> Vec<SourceOffering> {
         let named = match &self.scope.scope {
             EndpointScope::Source(source) => {
@@ -68,7 +68,7 @@ impl ScopedOfferings<'_> {
             .collect()
     }
 
-    /// The one upstream, where the visitor looks at one.
+    /// The upstream of the endpoint, if the endpoint shows a single source.
     pub(crate) fn single_upstream(&self) -> Option<Arc<dyn ServerOffering>> {
         match &self.scope.scope {
             EndpointScope::Source(source) => self.offerings.offering(source),
@@ -76,7 +76,7 @@ impl ScopedOfferings<'_> {
         }
     }
 
-    /// What the upstreams can do beyond tools, all together.
+    /// The combined capabilities of the upstreams beyond tools.
     pub(crate) fn capabilities(&self) -> ServerCapabilities {
         let mut all = ServerCapabilities::default();
         for named in self.permitted(RESOURCES_FEATURE) {
@@ -106,18 +106,18 @@ impl ScopedOfferings<'_> {
         all
     }
 
-    /// How the upstream that stands alone introduces itself, as JSON.
+    /// The server info of the single upstream, as JSON.
     pub(crate) fn server_info_json(&self) -> Option<String> {
         serde_json::to_string(&self.single_upstream()?.facts()?.info).ok()
     }
 
-    /// How the upstream that stands alone calls itself and wants to be used.
+    /// The server info and instructions of the single upstream.
     pub(crate) fn server_identity(&self) -> Option<(Implementation, Option<String>)> {
         let facts = self.single_upstream()?.facts()?;
         Some((facts.info.clone(), facts.instructions.clone()))
     }
 
-    /// Where a URI leads, and what it is there.
+    /// Resolves a URI to its upstream and the upstream's own URI.
     pub(crate) fn resolve_resource<'u>(&self, uri: &'u str) -> Option<(SourceOffering, &'u str)> {
         let mut all = self.permitted(RESOURCES_FEATURE);
         match &self.scope.scope {
@@ -202,7 +202,7 @@ impl ScopedOfferings<'_> {
         Ok(ListPromptsResult::with_all_items(join_lists(lists).await))
     }
 
-    /// The upstream that stands alone, where the visitor may have this of it.
+    /// The single upstream, if the client may use this feature of it.
     fn permitted_single_upstream(&self, what: &str) -> Option<Arc<dyn ServerOffering>> {
         self.permitted(what).into_iter().find(|named| named.uses_own_names).map(|named| named.offering)
     }
@@ -237,7 +237,7 @@ impl ScopedOfferings<'_> {
         }
     }
 
-    /// A prompt's text: where it comes from, and what to ask there.
+    /// Finds the upstream of a prompt, and the request for it.
     pub(crate) fn route_prompt(
         &self,
         mut request: GetPromptRequestParams,
@@ -250,7 +250,7 @@ impl ScopedOfferings<'_> {
         Ok((named, request))
     }
 
-    /// A resource: where it comes from, and what to ask there.
+    /// Finds the upstream of a resource, and the request for it.
     pub(crate) fn route_resource(
         &self,
         mut request: ReadResourceRequestParams,
@@ -262,7 +262,7 @@ impl ScopedOfferings<'_> {
     }
 }
 
-/// Reads a resource, whose parts are then named as they are where it was asked for.
+/// Reads a resource, and qualifies the URIs of its contents.
 pub(crate) async fn read_resource(
     named: SourceOffering,
     request: ReadResourceRequestParams,
@@ -281,7 +281,7 @@ pub(crate) async fn read_resource(
     Ok(response)
 }
 
-/// A prompt's text.
+/// Gets a prompt.
 pub(crate) async fn get_prompt(
     named: SourceOffering,
     request: GetPromptRequestParams,
@@ -295,7 +295,7 @@ pub(crate) fn resource_not_found(uri: &str) -> ErrorData {
     ErrorData::new(ErrorCode::RESOURCE_NOT_FOUND, format!("there is no resource {uri:?}"), Some(data))
 }
 
-/// All pages of a list; none of those after one that can't be had.
+/// Collects all pages of a list up to the first failure.
 async fn list_all_pages<T, F>(
     mut list: impl FnMut(Option<PaginatedRequestParams>) -> F,
     next: impl Fn(&mut T) -> Option<String>,
@@ -317,7 +317,7 @@ where
     all
 }
 
-/// All lists side by side, in order. One that takes too long is left out.
+/// Requests all lists in parallel, and keeps their order. A list that takes too long is left out.
 async fn join_lists<T, F: Future<Output = Vec<T>>>(lists: impl Iterator<Item = F>) -> Vec<T> {
     let bounded =
         lists.map(|list| async { tokio::time::timeout(LIST_TIMEOUT, list).await.unwrap_or_default() });

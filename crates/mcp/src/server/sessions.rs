@@ -1,5 +1,5 @@
-//! MCP sessions over HTTP (2025-11-25 and before): whose each is, how many there may be, and when one has been idle too
-//! long. `rmcp` keeps the sessions themselves.
+//! MCP sessions over HTTP (2025-11-25 and before): their owners, their limits and their idle timeout. `rmcp` stores
+//! the sessions themselves.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -22,28 +22,28 @@ use super::client_scope::ClientScope;
 /// The header that names an MCP session.
 pub(super) const SESSION_HEADER: &str = "mcp-session-id";
 
-/// How many MCP sessions there may be, and for how long they may be idle.
+/// The limits of MCP sessions.
 #[derive(Debug, Clone, Copy)]
 pub struct McpSessionLimits {
-    /// Most in all, those over stdio among them.
+    /// Maximum number of sessions, including those over stdio.
     pub max_sessions: usize,
-    /// Most of one principal.
+    /// Maximum number of sessions of one principal.
     pub max_per_principal: usize,
-    /// How long one may be without a request and without an open stream.
+    /// Idle timeout: the time without a request or an open stream.
     pub idle_timeout: Duration,
 }
 
-/// All sessions.
+/// All MCP sessions.
 #[derive(Debug)]
 pub struct McpSessions {
     limits: McpSessionLimits,
     manager: LocalSessionManager,
     bindings: Mutex<HashMap<SessionId, SessionBinding>>,
-    /// How many each principal has over connections of their own.
+    /// The number of sessions over own connections, by principal.
     connections: Mutex<HashMap<PrincipalId, usize>>,
 }
 
-/// A session over a connection of its own: counted for as long as this lives.
+/// The permit of a session over a connection of its own. It counts until it is dropped.
 #[derive(Debug)]
 pub struct McpSessionPermit {
     sessions: Arc<McpSessions>,
@@ -61,16 +61,16 @@ impl Drop for McpSessionPermit {
     }
 }
 
-/// What binds a session.
+/// The owner and the use of a session.
 #[derive(Debug)]
 struct SessionBinding {
     scope: ClientScope,
     last_used: Instant,
-    /// Responses that are still being read.
+    /// The number of responses that the client still reads.
     open_responses: usize,
 }
 
-/// Why there is no room for another session.
+/// The session limit is reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{limit} MCP sessions are open already, as many as may be; the limit is the setting mcp.max_sessions"
@@ -80,24 +80,24 @@ pub struct SessionLimitReached {
 }
 
 impl McpSessions {
-    /// None yet.
+    /// Creates an empty collection of sessions.
     #[must_use]
     pub fn new(limits: McpSessionLimits) -> Arc<Self> {
         let mut kept = LocalSessionManager::default();
         let mut config = SessionConfig::default();
-        // Which session is idle is decided here, where it is known whether a stream is open.
+        // Idle sessions are found here, because only this module knows of open streams.
         config.keep_alive = None;
         kept.session_config = config;
         Arc::new(Self { limits, manager: kept, bindings: Mutex::default(), connections: Mutex::default() })
     }
 
-    /// How many there are.
+    /// The number of sessions.
     #[must_use]
     pub fn len(&self) -> usize {
         self.bindings.lock().len() + self.connection_count(None)
     }
 
-    /// How many there are over connections of their own: in all, or of one principal.
+    /// The number of sessions over own connections: in total, or of one principal.
     fn connection_count(&self, principal: Option<&PrincipalId>) -> usize {
         let held = self.connections.lock();
         match principal {
@@ -106,10 +106,10 @@ impl McpSessions {
         }
     }
 
-    /// Counts one more of this visitor's, over a connection of its own.
+    /// Acquires a permit for a session of this client over a connection of its own.
     ///
     /// # Errors
-    /// [`NoRoom`] where there are as many as there may be.
+    /// [`SessionLimitReached`] if the limit is reached.
     pub fn acquire(self: &Arc<Self>, visitor: &ClientScope) -> Result<McpSessionPermit, SessionLimitReached> {
         let principal = &visitor.caller.principal.id;
         let ties = self.bindings.lock();
@@ -124,14 +124,13 @@ impl McpSessions {
         Ok(McpSessionPermit { sessions: Arc::clone(self), principal: principal.clone() })
     }
 
-    /// Whether there are none.
+    /// Returns true if there are no sessions.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// A session as it is used by this visitor, for as long as what is returned lives; none where there is none of
-    /// theirs by this name.
+    /// Marks a session as used by this client until the guard is dropped. `None` if the client has no such session.
     pub(crate) fn begin_use(self: &Arc<Self>, id: &str, visitor: &ClientScope) -> Option<SessionUseGuard> {
         let mut ties = self.bindings.lock();
         let id = ties.get_key_value(id).map(|(known, _)| known.clone())?;
@@ -143,8 +142,7 @@ impl McpSessions {
         Some(SessionUseGuard { sessions: Arc::clone(self), id })
     }
 
-    /// Makes room for one more of this visitor's: where they have as many as one may have, the longest idle one of
-    /// theirs has to go.
+    /// Makes room for another session of this client: if it has the maximum number, its longest idle one must go.
     fn evict_idle(&self, visitor: &ClientScope) -> Result<Option<SessionId>, SessionLimitReached> {
         let ties = self.bindings.lock();
         let is_mine = |tie: &SessionBinding| tie.scope.caller.principal.id == visitor.caller.principal.id;
@@ -169,7 +167,7 @@ impl McpSessions {
         }
     }
 
-    /// Ends sessions that have been idle too long, or whose visitor may not come in any more, now and then.
+    /// Periodically ends sessions that are idle too long or whose client has lost access.
     pub async fn expire_idle(self: Arc<Self>, stop: CancellationToken) {
         let every = (self.limits.idle_timeout / 4).clamp(Duration::from_millis(100), Duration::from_secs(30));
         while tokio::time::timeout(every, stop.cancelled()).await.is_err() {
@@ -208,16 +206,16 @@ impl Drop for SessionUseGuard {
     }
 }
 
-/// The sessions as one visitor makes and uses them.
+/// The session manager of `rmcp`, limited to one client.
 #[derive(Debug)]
 pub(crate) struct ScopedSessionManager {
     pub(crate) sessions: Arc<McpSessions>,
     pub(crate) scope: ClientScope,
-    /// Why a session was not made.
+    /// The reason why a session was not created.
     pub(crate) refusal: Mutex<Option<SessionLimitReached>>,
 }
 
-/// Why a session can't be made or used.
+/// The reason why a session can't be created or used.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum McpSessionError {
     #[error(transparent)]

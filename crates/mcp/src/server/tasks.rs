@@ -1,5 +1,5 @@
-//! Calls that outlast their request (2026-07-28 with the tasks extension, SEP-2663): a client that can is given a task's
-//! id in the place of a result, asks how it stands, and answers what it is asked on the way.
+//! Tasks: calls that outlast their request (2026-07-28 with the tasks extension, SEP-2663). A client with that
+//! extension gets a task id instead of a result, polls the task, and answers its questions.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -21,15 +21,15 @@ use super::tool_result;
 use crate::client_link::InputRequestError;
 use crate::verbatim::VerbatimMarker;
 
-/// How long a call may take until it becomes a task. A call that asks its client something becomes one at once.
+/// Time after which a call becomes a task. A call that asks its client something becomes one at once.
 pub(crate) const TASK_AFTER: Duration = Duration::from_millis(500);
-/// How long a task is kept once it has ended.
+/// Retention of an ended task.
 const RETENTION: Duration = Duration::from_secs(600);
-/// How often a client may ask.
+/// The recommended poll interval for clients.
 const POLL_INTERVAL_MS: u64 = 500;
-/// Most tasks.
+/// Maximum number of tasks.
 const MAX_TASKS: usize = 1_024;
-/// Most of one principal.
+/// Maximum number of tasks of one principal.
 const MAX_TASKS_PER_PRINCIPAL: usize = 64;
 
 /// The tasks.
@@ -49,7 +49,7 @@ struct StoredTask {
     state: Mutex<StoredTaskState>,
 }
 
-/// How it stands.
+/// The state of a task.
 struct StoredTaskState {
     updated_at: String,
     message: Option<String>,
@@ -63,7 +63,7 @@ enum TaskStage {
     Cancelled,
 }
 
-/// What an answer goes to.
+/// The receiver of an answer.
 struct PendingTaskInput {
     pending: PendingAnswer,
     keys: Vec<String>,
@@ -85,10 +85,10 @@ impl TaskRegistry {
         rfc3339(self.clock.now_ms())
     }
 
-    /// Makes a task of a request that may run for this long yet; gives it back where there are too many.
+    /// Turns a request that may run for `limit` into a task.
     ///
     /// # Errors
-    /// The request.
+    /// The request, if there are too many tasks.
     pub(crate) fn begin(
         self: &Arc<Self>,
         exchange: ClientExchange,
@@ -129,7 +129,7 @@ impl TaskRegistry {
         found.ok_or_else(|| ErrorData::invalid_params(format!("there is no task {id:?}"), None))
     }
 
-    /// How a task stands.
+    /// Returns the state of a task.
     pub(crate) fn get(&self, id: &str, visitor: &ClientScope) -> Result<DetailedTask, ErrorData> {
         let kept = self.find(id, visitor)?;
         let state = kept.state.lock();
@@ -145,7 +145,7 @@ impl TaskRegistry {
         Ok(DetailedTask::new(kept.task_with_state(id, &state), payload))
     }
 
-    /// Takes answers to what a task asked. Answers to nothing that is asked are passed over.
+    /// Submits answers to a task's questions. Unknown keys are ignored.
     pub(crate) fn update(
         &self,
         id: &str,
@@ -180,7 +180,7 @@ impl TaskRegistry {
         Ok(())
     }
 
-    /// Cancels a task. What it ends in is seen later.
+    /// Cancels a task. Its result is available later.
     pub(crate) fn cancel(&self, id: &str, visitor: &ClientScope) -> Result<(), ErrorData> {
         self.find(id, visitor)?.cancel.cancel();
         Ok(())
@@ -243,7 +243,7 @@ impl StoredTask {
         });
     }
 
-    /// What the call says to its client.
+    /// Handles a message of the call to its client.
     fn handle_message(&self, said: ClientMessage, exchange: &ClientExchange, tasks: &TaskRegistry) {
         match said {
             ClientMessage::Progress(progress) => self.update_state(tasks, |state| {
@@ -251,7 +251,7 @@ impl StoredTask {
                     state.message = Some(message);
                 }
             }),
-            // There is no stream that it could go to.
+            // A task has no stream for log messages.
             ClientMessage::Log(_) => {}
             ClientMessage::InputRequests(asked) => {
                 self.request_input(tasks, asked.requests, PendingAnswer::Answers(asked.answers))
@@ -265,7 +265,7 @@ impl StoredTask {
         let waiting = PendingTaskInput { pending, keys, received: InputResponses::new() };
         let mut refused = None;
         self.update_state(tasks, |state| match &state.stage {
-            // One question after the other: who asks meanwhile is not answered.
+            // One question at a time: further ones get no answer.
             TaskStage::InputRequired(..) => refused = Some(waiting),
             _ => state.stage = TaskStage::InputRequired(requests, Some(waiting)),
         });
@@ -288,7 +288,7 @@ fn to_object<T: serde::Serialize>(value: &T) -> JsonObject {
     }
 }
 
-/// A time as RFC 3339 writes it, in UTC with milliseconds.
+/// Formats a time according to RFC 3339, in UTC with milliseconds.
 fn rfc3339(ms: i64) -> String {
     jiff::Timestamp::from_millisecond(ms).map(|time| format!("{time:.3}")).unwrap_or_default()
 }

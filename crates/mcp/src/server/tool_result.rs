@@ -1,5 +1,5 @@
-//! A call's outcome as MCP says it: a result of `tools/call`, written as JSON so that what the tool gave stays as it
-//! was written. A failure is a result as well, in the envelope's words.
+//! Conversion of a call's outcome to a result of `tools/call`, as JSON text that keeps the tool's output unchanged. A
+//! failure is a result with an error message.
 
 use rmcp::ErrorData;
 use rmcp::model::{CallToolResult, ErrorCode, ProtocolVersion, ResultType};
@@ -8,17 +8,17 @@ use toolway_types::{ContentPart, JsonRpcError, OriginalError, Outcome, RawJson, 
 use super::json_fields::JsonFields;
 use crate::verbatim::VerbatimMarker;
 
-/// How an answer is written for one client.
+/// The form of results for one client.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ToolResultFormat<'a> {
-    /// Whether the client speaks 2026-07-28 or later, where a result says what it is and who gave it, and structured
-    /// results may be other than objects.
+    /// True for 2026-07-28 and later, where a result has a type and server info, and structured results need not be
+    /// objects.
     pub(crate) is_modern: bool,
-    /// Who gives it (`_meta`'s server info), as JSON.
+    /// The server info for `_meta`, as JSON.
     pub(crate) server_info_json: &'a str,
 }
 
-/// Whether a version is of the era in which each request stands for itself.
+/// Returns true for 2026-07-28 and later, where each request stands for itself.
 pub(crate) fn is_modern(version: &ProtocolVersion) -> bool {
     version.as_str() >= ProtocolVersion::V_2026_07_28.as_str()
 }
@@ -39,16 +39,16 @@ pub(crate) fn render_outcome(outcome: &Outcome, form: ToolResultFormat<'_>) -> S
     original.unwrap_or_else(|| render(outcome, form))
 }
 
-/// A result that is written as this JSON object, for `rmcp`.
+/// Creates a result for `rmcp` that is written as this JSON object.
 pub(crate) fn to_call_tool_result(json: &str, verbatim: &VerbatimMarker) -> CallToolResult {
     let mut result = CallToolResult::success(Vec::new());
     result.is_error = None;
-    // A type is a string, and may be any.
+    // The result type may be any string.
     result.result_type = serde_json::from_value::<ResultType>(verbatim.mark_result(json).into()).ok();
     result
 }
 
-/// An upstream's own result, with what its version has and the client's has not, or the other way round.
+/// Converts an upstream's own result between protocol versions.
 fn convert_original(original: &RawJson, form: ToolResultFormat<'_>) -> Option<String> {
     let mut fields = JsonFields::parse(original.get())?;
     fields.0.retain(|(key, _)| key != "resultType");
@@ -61,7 +61,7 @@ fn convert_original(original: &RawJson, form: ToolResultFormat<'_>) -> Option<St
     Some(finish_result(fields, form))
 }
 
-/// An outcome in MCP's form.
+/// Renders an outcome.
 fn render(outcome: &Outcome, form: ToolResultFormat<'_>) -> String {
     let mut fields = JsonFields::default();
     match outcome {
@@ -79,10 +79,10 @@ fn json<T: serde::Serialize + ?Sized>(value: &T) -> String {
     serde_json::to_string(value).unwrap_or_else(|_| "null".to_owned())
 }
 
-/// What a tool gave, in MCP's fields.
+/// Writes a tool's output as MCP fields.
 fn write_output(fields: &mut JsonFields<'_>, output: &ToolOutput, form: ToolResultFormat<'_>) {
     match &output.structured {
-        // For clients that read text alone.
+        // For clients that only read text.
         Some(value) if output.content.is_empty() => {
             fields.push("content", json(&[ContentPart::text(value.get())]));
         }
@@ -97,7 +97,7 @@ fn write_output(fields: &mut JsonFields<'_>, output: &ToolOutput, form: ToolResu
     fields.push("isError", "false".to_owned());
 }
 
-/// Before 2026-07-28 a structured result is an object.
+/// Removes a structured result that is not an object, for versions before 2026-07-28.
 fn drop_structured_unless_object(fields: &mut JsonFields<'_>) {
     fields.0.retain(|(key, value)| key != "structuredContent" || value.starts_with('{'));
 }
@@ -110,7 +110,7 @@ fn finish_result(mut fields: JsonFields<'_>, form: ToolResultFormat<'_>) -> Stri
     fields.to_json()
 }
 
-/// Says who gave the result, unless it says so itself.
+/// Adds the server info, unless the result has one.
 fn add_server_info(fields: &mut JsonFields<'_>, server: &str) {
     const KEY: &str = "io.modelcontextprotocol/serverInfo";
     let said = format!("\"{KEY}\":{server}");
