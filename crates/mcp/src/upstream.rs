@@ -1,12 +1,12 @@
-//! MCP servers behind the gateway, as sources of tools: one connection to each, its tools in the registry, and what
-//! else it offers for the clients of the gateway.
+//! MCP servers behind the gateway as sources of tools: one connection to each, its tools in the registry, and its
+//! other features for the gateway's clients.
 //!
-//! The messages are `rmcp`'s types. What carries them is here, because a gateway needs what a client does not: results
-//! and schemas as their server wrote them, what a server sends with one call kept to the client that made it, and a
-//! call that costs one request and no task of its own.
+//! The message types come from `rmcp`, the transports are our own. A gateway has needs that the client of `rmcp` does
+//! not meet: results and schemas stay byte for byte as the server wrote them, messages of a server during a call
+//! reach only the client that made it, and a call costs one request and no task.
 //!
-//! Nothing here decides who may call what, stores anything, or reads the environment; `authorize` and `secrets` are
-//! where tokens and secrets come from.
+//! Nothing here checks permissions, stores data, or reads the environment. Tokens come from [`authorizer`], secrets
+//! from [`secrets`].
 
 pub mod authorizer;
 mod backoff;

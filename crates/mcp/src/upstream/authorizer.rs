@@ -1,28 +1,28 @@
-//! Where the tokens come from that a server at an address wants to see.
+//! The source of access tokens for servers at an address.
 
 use async_trait::async_trait;
 use http::StatusCode;
 use secrecy::SecretString;
 use toolway_types::Slug;
 
-/// Why there is no token.
+/// The reason why there is no token.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct AuthorizeError {
-    /// In words.
+    /// The message.
     pub message: String,
-    /// What a person must do about it. Without one it may pass by itself, or nothing helps.
+    /// The next step for a person. Without one, the error is temporary or can't be fixed.
     pub hint: Option<String>,
 }
 
 impl AuthorizeError {
-    /// With these words.
+    /// Creates an error with this message.
     #[must_use]
     pub fn new(message: impl Into<String>) -> Self {
         Self { message: message.into(), hint: None }
     }
 
-    /// Adds what to do about it.
+    /// Adds the next step.
     #[must_use]
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
@@ -30,30 +30,30 @@ impl AuthorizeError {
     }
 }
 
-/// What becomes of a request that was refused for want of authorization.
+/// The reaction to a request that the server refused as unauthorized.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChallengeOutcome {
-    /// It is sent again, with the token that there is now.
+    /// Retry the request with the current token.
     RetryRequest,
     /// The owner must log in first.
     NeedsLogin,
 }
 
-/// Gives tokens, and is told of refusals.
+/// Provides tokens and handles refusals.
 #[async_trait]
 pub trait Authorizer: Send + Sync + 'static {
-    /// The token for requests to a server now; none where it is spoken to without one. Asked before every request, so
-    /// it should be at hand.
+    /// Returns the current token for a server, or `None` if the server needs none. Called before every request, so it
+    /// should be fast.
     ///
     /// # Errors
-    /// Where there ought to be one and can't be had.
+    /// [`AuthorizeError`] if a required token is unavailable.
     async fn token(&self, server: &Slug, url: &str) -> Result<Option<SecretString>, AuthorizeError>;
 
-    /// The server refused a request with this status (401, or 403) and this `WWW-Authenticate`, which is empty where
-    /// it sent none.
+    /// Handles a refusal with this status (401 or 403) and this `WWW-Authenticate`, which is empty if the server sent
+    /// none.
     ///
     /// # Errors
-    /// Where what it asks for can't be done.
+    /// [`AuthorizeError`] if the challenge can't be met.
     async fn handle_challenge(
         &self,
         server: &Slug,
@@ -63,7 +63,7 @@ pub trait Authorizer: Send + Sync + 'static {
     ) -> Result<ChallengeOutcome, AuthorizeError>;
 }
 
-/// No tokens: whoever asks for one needs a login.
+/// An authorizer without tokens: servers that require one need a login.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoAuthorizer;
 

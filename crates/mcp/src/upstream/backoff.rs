@@ -1,11 +1,11 @@
-//! How long to wait before connecting anew.
+//! Exponential backoff between connection attempts.
 
 use std::time::Duration;
 
-/// The first wait that is one.
+/// The first delay.
 const INITIAL_DELAY: Duration = Duration::from_millis(500);
 
-/// Waits that double, each cut by up to a half at random, so that many servers are not all tried at once.
+/// Delays that double, each reduced by up to a half at random, so that many servers don't reconnect at once.
 #[derive(Debug)]
 pub(super) struct ReconnectBackoff {
     longest: Duration,
@@ -13,17 +13,17 @@ pub(super) struct ReconnectBackoff {
 }
 
 impl ReconnectBackoff {
-    /// None is longer than this.
+    /// Creates a backoff with this maximum delay.
     pub(super) fn new(longest: Duration) -> Self {
         Self { longest, failures: 0 }
     }
 
-    /// It has stood long enough: waits begin small again.
+    /// Starts again with the shortest delay.
     pub(super) fn reset(&mut self) {
         self.failures = 0;
     }
 
-    /// The next wait. What stood until now is tried again at once.
+    /// Returns the next delay. A connection that was established is retried immediately.
     pub(super) fn next(&mut self, stood: bool) -> Duration {
         if stood && self.failures == 0 {
             self.failures = 1;
@@ -31,7 +31,7 @@ impl ReconnectBackoff {
         }
         let whole = INITIAL_DELAY.saturating_mul(1 << self.failures.min(16)).min(self.longest);
         self.failures = self.failures.saturating_add(1);
-        // Random enough to part servers from each other.
+        // Random enough to spread the attempts of several servers.
         let random = uuid::Uuid::new_v4().as_u128() % 1000;
         let cut = whole / 2 * u32::try_from(random).unwrap_or(0) / 1000;
         whole - cut

@@ -1,5 +1,5 @@
-//! A request that a client outside is behind: `tools/call`, `prompts/get`, `resources/read`. What the server asks
-//! meanwhile is asked of that client, as often as the server needs it.
+//! Requests on behalf of a client: `tools/call`, `prompts/get`, `resources/read`. The server's questions meanwhile go
+//! to that client, in as many rounds as the server needs.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,46 +21,46 @@ use super::transport::OutgoingRequest;
 use crate::client_link::{InputRequestError, RequestingClient};
 use crate::offering::{ServerOffering as _, SubscriptionGuard};
 
-/// Most rounds of one request (2026-07-28, "Multi round-trip requests").
+/// Maximum number of rounds of one request (2026-07-28, "Multi round-trip requests").
 const MAX_ROUNDS: u32 = 10;
-/// How long to wait before asking again where a server wants nothing but that.
+/// Delay before a retry, if the server asks only for a retry.
 const RETRY_DELAY: Duration = Duration::from_millis(100);
 
-/// What is asked of the server.
+/// A request to the server.
 pub(super) struct UpstreamRequest<'a> {
     pub(super) method: &'static str,
     /// The tool, prompt or resource.
     pub(super) name: &'a str,
-    /// The members of its parameters, but for `_meta`.
+    /// The members of the parameters except `_meta`.
     pub(super) members: String,
-    /// Headers of its own, in the newer era.
+    /// Additional headers, in the newer era.
     pub(super) headers: Vec<(HeaderName, HeaderValue)>,
 }
 
-/// Why there is no result.
+/// The reason why there is no result.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum RoundTripError {
     /// The request failed.
     #[error(transparent)]
     Fault(#[from] UpstreamError),
-    /// The server asked for something, and there was no answer.
+    /// The server asked for input, and there was no answer.
     #[error("it asks for {what}, but {why}")]
     Unanswered {
-        /// For what.
+        /// The requested input.
         what: String,
-        /// Why there was no answer.
+        /// The reason why there was no answer.
         why: InputRequestError,
     },
-    /// It asked on and on.
+    /// The server asked too many times.
     #[error("it asked {MAX_ROUNDS} times for something, and would again")]
     TooManyRounds,
-    /// It began a task, which nobody allowed it to.
+    /// The server started a task without permission.
     #[error("it began a task, though nobody said that tasks can be followed here")]
     UnexpectedTask,
 }
 
 impl RoundTripError {
-    /// As the outcome of a call of a tool of this server.
+    /// Converts the error to the outcome of a tool call.
     pub(super) fn into_tool_error(self, server: &str) -> ToolError {
         let message = format!("The MCP server {server} gave no result: {self}");
         match self {
@@ -74,7 +74,7 @@ impl RoundTripError {
         }
     }
 
-    /// As an answer to an MCP client.
+    /// Converts the error to a response to an MCP client.
     pub(super) fn into_error_data(self, server: &str) -> rmcp::ErrorData {
         match self {
             Self::Fault(fault) => fault.into_error_data(server),
@@ -86,7 +86,7 @@ impl RoundTripError {
     }
 }
 
-/// What a server wants before it goes on.
+/// The input that a server requires before it continues.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct InputRequirement {
@@ -96,14 +96,14 @@ struct InputRequirement {
     request_state: Option<String>,
 }
 
-/// What a request says in its next round.
+/// The parameters of the next round.
 #[derive(Default)]
 struct RoundTripParams {
     answers: Option<InputResponses>,
     state: Option<String>,
 }
 
-/// Makes a request and gives its result.
+/// Sends a request and returns its result.
 pub(super) async fn call_upstream(
     upstream: &Arc<Upstream>,
     request: UpstreamRequest<'_>,
@@ -132,7 +132,7 @@ pub(super) async fn call_upstream(
     Err(RoundTripError::TooManyRounds)
 }
 
-/// What the client gave along.
+/// The metadata of the client's request.
 struct ClientRequestMeta<'a> {
     meta: &'a serde_json::Map<String, Value>,
     capabilities: ClientCapabilities,
@@ -148,14 +148,15 @@ impl<'a> ClientRequestMeta<'a> {
     }
 }
 
-/// A server of the older era is told beforehand from which level on a client wants to hear its log.
+/// Tells a server of the older era the log level that the client wants.
 async fn request_log_level(upstream: &Arc<Upstream>, level: LoggingLevel) -> Option<SubscriptionGuard> {
     let is_older = upstream.connection().is_some_and(|connection| !connection.is_stateless());
-    // Without its log, the request is what it was.
+    // The request works without the server's log.
     if is_older { upstream.request_log_level(level).await.ok() } else { None }
 }
 
-/// One round. A request that can't have run because the MCP session has ended is sent again once in a new one.
+/// Sends one round. If the request can't have run because the MCP session expired, it is sent once more in a new
+/// session.
 async fn send_round(
     upstream: &Arc<Upstream>,
     request: &UpstreamRequest<'_>,
@@ -168,7 +169,7 @@ async fn send_round(
     let sent = send_on_connection(&connection, request, round, client, given, context).await;
     let is_gone = match &sent {
         Err(UpstreamError::SessionExpired) => true,
-        // It was closed before the request was on its way.
+        // The connection closed before the request was sent.
         Err(UpstreamError::NotConnected(_)) => connection.is_closed(),
         _ => false,
     };
@@ -229,7 +230,7 @@ async fn send_on_connection(
         exchange: Some(Arc::clone(&exchange)),
     };
     let sent = match context {
-        // The engine has the clock.
+        // The engine has the deadline.
         Some(_) => connection.request(outgoing).await,
         None => {
             with_timeout(
@@ -246,7 +247,7 @@ async fn send_on_connection(
     sent
 }
 
-/// Bounds a request, but for the time in which a client's answer is waited for.
+/// Limits the duration of a request, except for the time in which a client answers.
 async fn with_timeout(
     limit: Duration,
     exchange: &UpstreamExchange,
@@ -262,7 +263,7 @@ async fn with_timeout(
     }
 }
 
-/// What the server wants before it goes on; none where this is its result.
+/// The input that the server requires, or `None` if this is the result.
 fn input_requirement(raw: &RawJson) -> Result<Option<InputRequirement>, RoundTripError> {
     let has = |word: &str| memchr::memmem::find(raw.get().as_bytes(), word.as_bytes()).is_some();
     if !has(r#""input_required""#) && !has(r#""task""#) {
@@ -283,7 +284,7 @@ fn input_requirement(raw: &RawJson) -> Result<Option<InputRequirement>, RoundTri
     }
 }
 
-/// Asks the client for all of it.
+/// Asks the client for all requested input.
 async fn ask_client(
     upstream: &Upstream,
     requests: InputRequests,

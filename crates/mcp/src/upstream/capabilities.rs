@@ -1,11 +1,11 @@
-//! What a server may ask the client of a request: what that client can do, and of that what the owner allows.
+//! The requests that a server may send to a client: those that the client supports and the owner allows.
 
 use rmcp::model::{ClientCapabilities, ElicitRequestParams, InputRequest};
 
 use super::exchange::UpstreamExchange;
 use crate::definition::ServerDefinition;
 
-/// Of what a client can do, what this server is told of.
+/// The capabilities of a client that this server learns of.
 pub(super) fn client_capabilities(
     definition: &ServerDefinition,
     client: &ClientCapabilities,
@@ -18,14 +18,14 @@ pub(super) fn client_capabilities(
     if definition.roots {
         can.roots.clone_from(&client.roots);
     }
-    // What changes about a client's folders is not passed on.
+    // Changes of a client's folders are not forwarded.
     if let Some(roots) = &mut can.roots {
         roots.list_changed = None;
     }
     can
 }
 
-/// What is said once for all requests, to a server of the older era: that somebody may be there to be asked.
+/// The capabilities that a server of the older era learns once for all requests: a client may be there to answer.
 pub(super) fn advertised_capabilities(definition: &ServerDefinition) -> serde_json::Value {
     let mut can = serde_json::json!({"elicitation": {"form": {}, "url": {}}});
     if let serde_json::Value::Object(can) = &mut can {
@@ -39,7 +39,7 @@ pub(super) fn advertised_capabilities(definition: &ServerDefinition) -> serde_js
     can
 }
 
-/// Whether the client of a request may be asked this.
+/// Returns true if the server may send this request to the client.
 pub(super) fn can_ask(
     definition: &ServerDefinition,
     exchange: &UpstreamExchange,
@@ -50,7 +50,7 @@ pub(super) fn can_ask(
     match request {
         InputRequest::Elicitation(request) => can.elicitation.is_some_and(|can| match &request.params {
             ElicitRequestParams::UrlElicitationParams { .. } => can.url.is_some(),
-            // One that names no kind can do forms, which are the older kind.
+            // A client that declares no mode supports forms, which are older.
             _ => can.form.is_some() || can.url.is_none(),
         }),
         InputRequest::CreateMessage(_) => can.sampling.is_some(),

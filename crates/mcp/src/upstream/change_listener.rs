@@ -1,5 +1,5 @@
-//! Follows what a server says of its changes, and tells it what is wanted of it. Servers of the newer era are listened
-//! to by a request that stays open (`subscriptions/listen`); older ones are told resource by resource.
+//! Follows changes of a server, and tells it the clients' interest. A server of the newer era sends changes on a
+//! request that stays open (`subscriptions/listen`); an older one gets a request per resource.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,14 +15,14 @@ use super::listing::count_items;
 use super::server_context::ServerContext;
 use super::subscription_requests::{ACKNOWLEDGE_TIMEOUT, send_watch, set_level};
 
-/// The longest wait before listening anew.
+/// Maximum delay before the next listen request.
 const MAX_LISTEN_BACKOFF: Duration = Duration::from_secs(60);
-/// What changes together mostly changes within this time.
+/// Time to collect changes that belong together.
 const DEBOUNCE: Duration = Duration::from_millis(200);
-/// How long is waited before things are counted anew.
+/// Minimum interval between counts.
 const RECOUNT_INTERVAL: Duration = Duration::from_secs(5);
 
-/// Never ends by itself.
+/// Follows the changes of a server. Never returns.
 pub(super) async fn follow_changes(connection: &Arc<UpstreamConnection>) {
     let server = connection.server();
     let wants = async {
@@ -34,7 +34,7 @@ pub(super) async fn follow_changes(connection: &Arc<UpstreamConnection>) {
     tokio::join!(wants, update_counts(server, connection));
 }
 
-/// Counts what its owner is told the number of.
+/// Updates the numbers of resources and prompts in the status.
 async fn update_counts(server: &ServerContext, connection: &Arc<UpstreamConnection>) {
     let Some(settled) = connection.negotiated() else { return };
     let can = &settled.facts.capabilities;
@@ -56,7 +56,7 @@ async fn update_counts(server: &ServerContext, connection: &Arc<UpstreamConnecti
     }
 }
 
-/// Tells a server of the older era, after it was connected to anew, what is wanted still.
+/// Tells a server of the older era the clients' interest again after a reconnect.
 async fn restore_interest(server: &ServerContext, connection: &Arc<UpstreamConnection>) {
     let (watched, level) = {
         let wanted = server.interest().lock();
@@ -64,7 +64,7 @@ async fn restore_interest(server: &ServerContext, connection: &Arc<UpstreamConne
     };
     let limit = server.deps().settings.request_timeout;
     if let Some(level) = level {
-        // A server without a log has none to give.
+        // A server without a log ignores the level.
         let _ = timeout(limit, set_level(connection, level)).await;
     }
     for uri in watched {
@@ -75,10 +75,10 @@ async fn restore_interest(server: &ServerContext, connection: &Arc<UpstreamConne
     }
 }
 
-/// Listens to a server of the newer era, for what it says it can tell and what is wanted of that.
+/// Listens to the changes that a server of the newer era offers and clients want.
 async fn listen(server: &ServerContext, connection: &Arc<UpstreamConnection>) {
     let mut backoff = ReconnectBackoff::new(MAX_LISTEN_BACKOFF);
-    // Whether changes may have been missed.
+    // True while changes may have been missed.
     let mut is_behind = true;
     loop {
         let Some(filter) = subscription_filter(server, connection) else {
@@ -99,7 +99,7 @@ async fn listen(server: &ServerContext, connection: &Arc<UpstreamConnection>) {
                 () = server.interest_changed().notified() => {
                     sleep(DEBOUNCE).await;
                     let Some(filter) = subscription_filter(server, connection) else { continue };
-                    // What is open stays until the next one is.
+                    // The open subscription stays until the next one is acknowledged.
                     let acknowledged = server.acknowledged().notified();
                     let mut next = Box::pin(open_subscription(connection, filter));
                     let early = tokio::select! {
@@ -137,7 +137,7 @@ async fn open_subscription(
     connection.request_own("subscriptions/listen", None, &format!(r#""notifications":{filter}"#)).await
 }
 
-/// What to listen for; none where there is nothing.
+/// The filter of the subscription; `None` if there is nothing to listen for.
 fn subscription_filter(
     server: &ServerContext,
     connection: &UpstreamConnection,

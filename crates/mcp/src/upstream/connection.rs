@@ -26,9 +26,9 @@ use super::transport::{McpTransport, OutgoingRequest};
 use crate::client_link::RequestingClient;
 use crate::offering::ServerFacts;
 
-/// How many requests of a server are looked at at a time.
+/// Maximum number of a server's requests to handle at a time.
 const MAX_SERVER_REQUESTS: usize = 64;
-/// How long after an answer comes what its server said before it, where that took another way.
+/// Time after a response in which earlier messages of the server may still arrive on another stream.
 const LATE_MESSAGE_WINDOW: Duration = Duration::from_millis(250);
 
 /// A connection to a server.
@@ -38,17 +38,17 @@ pub(super) struct UpstreamConnection {
     ids: AtomicU64,
     negotiated: OnceLock<NegotiatedProtocol>,
     meta: MetaWriter,
-    /// Requests that somebody outside waits for.
+    /// The requests on behalf of clients.
     exchanges: Mutex<HashMap<u64, Arc<UpstreamExchange>>>,
-    /// The client of the request that ended last, and when it did.
+    /// The client of the most recently ended request, and the time of its end.
     last_client: Mutex<Option<(Arc<dyn RequestingClient>, Instant)>>,
-    /// Room for what the server asks.
+    /// Permits for requests of the server.
     pub(super) server_request_permits: Arc<Semaphore>,
     closed: CancellationToken,
     fault: Mutex<Option<UpstreamError>>,
 }
 
-/// What the handshake came to.
+/// The result of the handshake.
 #[derive(Debug, Clone)]
 pub(super) struct NegotiatedProtocol {
     pub(super) era: ProtocolEra,
@@ -90,16 +90,16 @@ impl UpstreamConnection {
         &self.meta
     }
 
-    /// The handshake is over.
+    /// Sets the result of the handshake.
     pub(super) fn set_negotiated(&self, settled: NegotiatedProtocol) {
         if let McpTransport::StreamableHttp(http) = &self.transport {
             http.set_version(settled.facts.protocol_version.as_str(), settled.era);
         }
-        // It is settled once.
+        // There is only one handshake.
         let _ = self.negotiated.set(settled);
     }
 
-    /// What the handshake came to; none before that.
+    /// The result of the handshake; `None` before its end.
     pub(super) fn negotiated(&self) -> Option<&NegotiatedProtocol> {
         self.negotiated.get()
     }
@@ -108,12 +108,13 @@ impl UpstreamConnection {
         self.negotiated().is_some_and(|settled| settled.era == ProtocolEra::Stateless)
     }
 
-    /// A number for the next request.
+    /// The id of the next request.
     pub(super) fn next_id(&self) -> u64 {
         self.ids.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Sends a request and waits for its result. Dropped before that, the server is told that nobody waits any more.
+    /// Sends a request and waits for its result. If the future is dropped before that, the server is told that the
+    /// request is cancelled.
     pub(super) async fn request(
         self: &Arc<Self>,
         request: OutgoingRequest<'_>,
@@ -129,14 +130,14 @@ impl UpstreamConnection {
             self.exchanges.lock().insert(request.id, Arc::clone(exchange));
             guard.exchange = Some(Arc::clone(exchange));
         }
-        // Over HTTP, a request that is under way goes on when the connection is given up: whether it has run can only
-        // be learnt from its own answer.
+        // Over HTTP, a running request continues when the connection is closed: only its own response tells if it has
+        // run.
         let result = self.transport.request(self, request).await;
         guard.notify_cancelled = false;
         result
     }
 
-    /// A request of the gateway's own, with these members of its parameters, each as `"name":value`.
+    /// Sends a request of the gateway itself. `members` are the members of its parameters, each as `"name":value`.
     pub(super) async fn request_own(
         self: &Arc<Self>,
         method: &'static str,
@@ -158,7 +159,7 @@ impl UpstreamConnection {
         self.request(OutgoingRequest { id, method, name, params, headers: Vec::new(), exchange: None }).await
     }
 
-    /// Sends what nobody waits for an answer to, without waiting for it to be gone.
+    /// Sends a message in the background, if it needs no response.
     pub(super) fn send_detached(self: &Arc<Self>, frame: Bytes) {
         let connection = Arc::clone(self);
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
@@ -181,7 +182,7 @@ impl UpstreamConnection {
         }
     }
 
-    /// Whom a message belongs to that came in by this way; none where that can't be told.
+    /// The exchange that a message of this origin belongs to, if that is clear.
     pub(super) fn exchange_of(&self, origin: MessageOrigin<'_>) -> Option<Arc<UpstreamExchange>> {
         match origin {
             MessageOrigin::Exchange(exchange) => Some(Arc::clone(exchange)),
@@ -194,30 +195,30 @@ impl UpstreamConnection {
         }
     }
 
-    /// The client whose request has just ended: what comes in now was most likely said for it, and was overtaken by the
-    /// answer.
+    /// The client whose request has just ended. A message now most likely belongs to it, and was overtaken by the
+    /// response.
     pub(super) fn recently_ended_client(&self) -> Option<Arc<dyn RequestingClient>> {
         let last = self.last_client.lock();
         let (client, _) = last.as_ref().filter(|(_, when)| when.elapsed() < LATE_MESSAGE_WINDOW)?;
         Some(Arc::clone(client))
     }
 
-    /// The request of this number, where it is still waited for.
+    /// The exchange with this request id, if it is still running.
     pub(super) fn exchange(&self, id: u64) -> Option<Arc<UpstreamExchange>> {
         self.exchanges.lock().get(&id).cloned()
     }
 
-    /// Whether somebody outside waits for something.
+    /// Returns true if a request on behalf of a client is running.
     pub(super) fn is_busy(&self) -> bool {
         !self.exchanges.lock().is_empty()
     }
 
-    /// Something about its messages is odd: told where its owner looks.
+    /// Adds a line about an invalid message to the server's log.
     pub(super) fn log_anomaly(&self, what: &str) {
         self.server.log().add(what.as_bytes());
     }
 
-    /// It is of no use any more.
+    /// Closes the connection. The first reason counts.
     pub(super) fn fail(&self, fault: UpstreamError) {
         let fault = self.fault.lock().get_or_insert(fault).clone();
         if let Some(pending) = self.transport.pending_responses() {
@@ -226,7 +227,7 @@ impl UpstreamConnection {
         self.closed.cancel();
     }
 
-    /// Why it is of no use any more.
+    /// The reason why the connection is closed.
     pub(super) fn fault(&self) -> UpstreamError {
         self.fault.lock().clone().unwrap_or_else(|| UpstreamError::ConnectionLost("it was closed".to_owned()))
     }
@@ -235,7 +236,7 @@ impl UpstreamConnection {
         self.closed.is_cancelled()
     }
 
-    /// Waits until it is of no use any more.
+    /// Waits until the connection is closed.
     pub(super) async fn closed(&self) {
         self.closed.cancelled().await;
     }
@@ -248,7 +249,7 @@ impl MessageHandler for Arc<UpstreamConnection> {
             IncomingMessage::Error(Some(id), error) => self.complete(id, Err(UpstreamError::RpcError(error))),
             IncomingMessage::Error(None, error) => {
                 match self.transport.pending_responses().and_then(|pending| pending.sole_id()) {
-                    // It could not read what was sent to it, and only this was.
+                    // The server could not read a request, and only this one is pending.
                     Some(id) => self.complete(id, Err(UpstreamError::RpcError(error))),
                     None => self.log_anomaly(&format!(
                         "it refuses something, and does not say what: {}",
@@ -270,12 +271,12 @@ impl MessageHandler for Arc<UpstreamConnection> {
     }
 }
 
-/// Belongs to a request on its way.
+/// Cleans up after a request.
 struct RequestGuard<'a> {
     connection: &'a Arc<UpstreamConnection>,
     id: u64,
     exchange: Option<Arc<UpstreamExchange>>,
-    /// Whether the server is to be told that nobody waits.
+    /// True if the server must be told that the request is cancelled.
     notify_cancelled: bool,
 }
 
@@ -290,7 +291,7 @@ impl Drop for RequestGuard<'_> {
                 drop(before);
             }
         }
-        // In the newer era over HTTP, the end of the request's own connection says it.
+        // In the newer era over HTTP, closing the request's own connection cancels it.
         let says_by_itself = matches!(self.connection.transport, McpTransport::StreamableHttp(_))
             && self.connection.is_stateless();
         if self.notify_cancelled && !says_by_itself && !self.connection.is_closed() {

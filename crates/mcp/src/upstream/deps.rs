@@ -1,4 +1,4 @@
-//! What the connections need from outside, and what bounds them.
+//! The dependencies and limits of the connections.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -13,39 +13,40 @@ use super::authorizer::Authorizer;
 use super::http_client::UpstreamHttpClient;
 use super::secrets::SecretResolver;
 
-/// Makes the HTTP client, when a server at an address is connected to. It may read the disk.
+/// Creates the HTTP client for a connection to a server at an address. It may read files.
 pub type HttpClientFactory = Arc<dyn Fn() -> Result<UpstreamHttpClient, String> + Send + Sync>;
 
-/// Is told of a server's tools whenever they are about to be registered: all of them, by name. They are registered when
-/// it has ended, so that what has changed can be marked before anybody sees it.
+/// Receives all specs of a server, ordered by name, before its tools are registered. They are registered after the
+/// future has completed, so changed tools can be marked before anyone sees them.
 pub type OnToolsRegistered = Arc<dyn Fn(Slug, Vec<Arc<ToolSpec>>) -> BoxFuture<'static, ()> + Send + Sync>;
 
-/// What the connections need from outside.
+/// The dependencies of the connections.
 #[derive(Clone)]
 pub struct UpstreamDeps {
-    /// Where tools are registered.
+    /// The registry of the tools.
     pub registry: Arc<Registry>,
-    /// Compiles their specs.
+    /// Compiles the specs.
     pub specs: Arc<SpecCache>,
-    /// Is told of what was registered.
+    /// Receives the specs before they are registered.
     pub on_registered: OnToolsRegistered,
-    /// For labels.
+    /// The wall clock, for timestamps.
     pub clock: Arc<dyn Clock>,
-    /// The variables that every child process gets, apart from its own: `PATH`, `HOME`, `TMPDIR`, `LANG` and the like.
+    /// The environment variables of every child process besides its own: `PATH`, `HOME`, `TMPDIR`, `LANG` and the
+    /// like.
     pub environment: BTreeMap<String, String>,
-    /// The folder that child processes run in where their definition names none, and where relative ones start.
+    /// The default working directory of child processes, and the base of relative ones.
     pub folder: PathBuf,
     /// Resolves `secret:NAME`.
     pub secrets: Arc<dyn SecretResolver>,
-    /// Makes the HTTP client.
+    /// Creates the HTTP client.
     pub http: HttpClientFactory,
-    /// Gives tokens.
+    /// Provides access tokens.
     pub authorizer: Arc<dyn Authorizer>,
-    /// What servers are told of this client: its name.
+    /// The client name in the handshake.
     pub client_name: String,
-    /// And its version.
+    /// The client version in the handshake.
     pub client_version: String,
-    /// What bounds the connections.
+    /// The limits of the connections.
     pub settings: UpstreamSettings,
 }
 
@@ -55,31 +56,31 @@ impl std::fmt::Debug for UpstreamDeps {
     }
 }
 
-/// What bounds the connections.
+/// The limits of the connections.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UpstreamSettings {
-    /// How long connecting may take, from the start of a program to the end of the handshake. Programs may have to be
+    /// Timeout for connecting, from the start of a program to the end of the handshake. A program may have to be
     /// downloaded first.
     pub connect_timeout: Duration,
-    /// How long a server may leave `server/discover` without an answer until it is taken for one of the older era.
+    /// Timeout for `server/discover`, after which the server counts as one of the older era.
     pub probe_timeout: Duration,
-    /// How long listing a server's tools may take.
+    /// Timeout for listing the tools of a server.
     pub list_timeout: Duration,
-    /// How long a request may take that no engine gives a deadline: lists, resources, prompts, completion.
+    /// Timeout for requests without a deadline of the engine: lists, resources, prompts, completion.
     pub request_timeout: Duration,
-    /// How long a call waits for a server that is just being connected to anew.
+    /// Time that a call waits for a server that is reconnecting.
     pub reconnect_timeout: Duration,
-    /// How long a program that was told to end may take before it is killed.
+    /// Time for a program to exit before it is killed.
     pub stop_timeout: Duration,
-    /// The longest wait before connecting anew.
+    /// Maximum delay before a reconnect.
     pub max_backoff: Duration,
-    /// How long a connection must have stood until the waits begin small again.
+    /// Uptime of a connection after which the delays start small again.
     pub stable_after: Duration,
-    /// The longest message, in bytes.
+    /// Maximum length of a message, in bytes.
     pub max_message_bytes: usize,
-    /// Most tools of one server.
+    /// Maximum number of tools of one server.
     pub max_tools: usize,
-    /// Most pages of one list.
+    /// Maximum number of pages of one list.
     pub max_pages: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Why a request to a server has no result.
+//! Errors of requests to a server.
 
 use std::time::Duration;
 
@@ -9,40 +9,40 @@ use toolway_types::{Code, JsonRpcError, OriginalError, ToolError};
 
 use super::status::UpstreamProblem;
 
-/// Why a request to a server has no result. What a server said itself is in it as it said it.
+/// The reason why a request to a server has no result. Texts of the server are unchanged.
 #[derive(Debug, Clone, thiserror::Error)]
 pub(super) enum UpstreamError {
-    /// There is no connection to it.
+    /// The server is not connected.
     #[error("it is not connected: {0}")]
     NotConnected(String),
-    /// Nobody could be reached: nothing has left for it.
+    /// The server is unreachable. Nothing was sent.
     #[error("it could not be reached: {0}")]
     Unreachable(String),
-    /// The connection broke while its answer was waited for.
+    /// The connection broke before the response.
     #[error("the connection to it was lost: {0}")]
     ConnectionLost(String),
-    /// It does not know the MCP session any more. The request did not run.
+    /// The server does not know the MCP session any more. The request did not run.
     #[error("its session has ended")]
     SessionExpired,
-    /// It wants its owner to log in.
+    /// The server requires a login by the owner.
     #[error("it wants a login{}", detail(.0))]
     NeedsLogin(String),
-    /// It answered with a status that says no.
+    /// The server responded with an error status.
     #[error("it answered with HTTP status {}{}", .0.as_u16(), detail(.1))]
     Status(StatusCode, String),
-    /// It answered with a JSON-RPC error.
+    /// The server responded with a JSON-RPC error.
     #[error("{} (MCP error {})", .0.message, .0.code.0)]
     RpcError(ErrorData),
-    /// Its message is larger than what is taken.
+    /// A message of the server is too large.
     #[error("its answer is larger than {0} bytes")]
     TooLarge(usize),
-    /// What it sent is no MCP.
+    /// A message of the server is not valid MCP.
     #[error("{0}")]
     Malformed(String),
-    /// It did not answer in time.
+    /// The server did not respond in time.
     #[error("it did not answer within {0:?}")]
     TimedOut(Duration),
-    /// It can't be connected to as it is defined.
+    /// The definition of the server is invalid.
     #[error("{0}")]
     InvalidDefinition(String),
 }
@@ -55,7 +55,7 @@ fn detail(text: &str) -> String {
 }
 
 impl UpstreamError {
-    /// Whether the request can't have run.
+    /// Returns true if the request can't have run.
     pub(super) fn is_safe_to_retry(&self) -> bool {
         match self {
             Self::NotConnected(_)
@@ -74,7 +74,7 @@ impl UpstreamError {
         }
     }
 
-    /// As the outcome of a call of a tool of the server of this name.
+    /// Converts the error to the outcome of a tool call.
     pub(super) fn into_tool_error(self, server: &str) -> ToolError {
         let dispatched = !self.is_safe_to_retry();
         let (code, hint) = match &self {
@@ -92,7 +92,7 @@ impl UpstreamError {
             Self::TimedOut(_) => (Code::Timeout, None),
         };
         let message = match &self {
-            // Its own words come first: a model may know what to do about them.
+            // The server's own message comes first, because a model may know what to do.
             Self::RpcError(_) => self.to_string(),
             _ => format!("The MCP server {server} gave no result: {self}"),
         };
@@ -110,7 +110,7 @@ impl UpstreamError {
         }
     }
 
-    /// As an answer to an MCP client.
+    /// Converts the error to a response to an MCP client.
     pub(super) fn into_error_data(self, server: &str) -> ErrorData {
         match self {
             Self::RpcError(error) => error,
@@ -120,7 +120,7 @@ impl UpstreamError {
         }
     }
 
-    /// For the owner.
+    /// Converts the error to a problem for the owner.
     pub(super) fn to_problem(&self, server: &str) -> UpstreamProblem {
         let hint = match self {
             Self::NeedsLogin(_) => Some(format!("run: toolway mcp login {server}")),

@@ -1,4 +1,4 @@
-//! One request that somebody outside waits for, and the way back to them.
+//! A request on behalf of a client, and the link back to that client.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,14 +9,14 @@ use toolway_core::CallContext;
 
 use crate::client_link::RequestingClient;
 
-/// Most questions of a server during one request.
+/// Maximum number of questions of a server during one request.
 const MAX_QUESTIONS: usize = 10;
 
-/// A request on its way. What its server asks or tells meanwhile belongs to its client, and to nobody else.
+/// A running request. The server's questions and notifications meanwhile reach only its client.
 pub(super) struct UpstreamExchange {
-    /// The client that is behind it; none where nobody can be asked.
+    /// The client of the request; `None` if nobody can be asked.
     pub(super) client: Option<Arc<dyn RequestingClient>>,
-    /// The call that it is part of, where it is one.
+    /// The call that the request belongs to, if there is one.
     pub(super) call: Option<CallContext>,
     questions: AtomicUsize,
     asking: Mutex<Vec<AbortHandle>>,
@@ -27,22 +27,22 @@ impl UpstreamExchange {
         Arc::new(Self { client, call, questions: AtomicUsize::new(0), asking: Mutex::default() })
     }
 
-    /// Whether the server may ask one more question.
+    /// Counts a question. Returns false if the server has asked too many.
     pub(super) fn count_question(&self) -> bool {
         self.questions.fetch_add(1, Ordering::Relaxed) < MAX_QUESTIONS
     }
 
-    /// A question of it is under way; it ends with the exchange.
+    /// Tracks the task of a question. It ends with the exchange.
     pub(super) fn track_question(&self, task: AbortHandle) {
         self.asking.lock().push(task);
     }
 
-    /// Whether an answer to a question of it is waited for.
+    /// Returns true if a question waits for its answer.
     pub(super) fn is_asking(&self) -> bool {
         self.asking.lock().iter().any(|task| !task.is_finished())
     }
 
-    /// Nobody waits for its answers any more.
+    /// Aborts all questions.
     pub(super) fn abort_questions(&self) {
         for task in self.asking.lock().drain(..) {
             task.abort();
@@ -62,13 +62,13 @@ impl std::fmt::Debug for UpstreamExchange {
     }
 }
 
-/// Where a message came in.
+/// The way in which a message arrived.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum MessageOrigin<'a> {
-    /// With the answer to this request.
+    /// In the response to this request.
     Exchange(&'a Arc<UpstreamExchange>),
-    /// With the answer to a request of the gateway's own.
+    /// In the response to a request of the gateway itself.
     Gateway,
-    /// Where all messages come in, so that it may belong to any request or to none.
+    /// On a shared stream, so it may belong to any request or to none.
     Shared,
 }

@@ -1,4 +1,4 @@
-//! JSON-RPC messages as text, so that what is in them stays as it was written.
+//! JSON-RPC messages as text, so that their content stays unchanged.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -26,13 +26,13 @@ pub(super) fn notification(method: &str, params: Option<&str>) -> Bytes {
     frame.into()
 }
 
-/// That a request is not waited for any more.
+/// The notification that a request is cancelled.
 pub(super) fn cancelled(id: u64) -> Bytes {
     let params = format!(r#"{{"requestId":{id},"reason":"nobody waits for it any more"}}"#);
     notification("notifications/cancelled", Some(&params))
 }
 
-/// The answer to a server's request.
+/// The response to a server's request.
 pub(super) fn reply<T: Serialize>(id: &RawValue, answer: &Result<T, ErrorData>) -> Bytes {
     #[derive(Serialize)]
     struct JsonRpcReply<'a, T> {
@@ -54,16 +54,16 @@ pub(super) fn json_member<T: Serialize + ?Sized>(name: &str, value: &T) -> Strin
     format!(r#""{name}":{value}"#)
 }
 
-/// What came.
+/// A message of a server.
 #[derive(Debug)]
 pub(super) enum IncomingMessage<'a> {
     /// The result of a request.
     Result(u64, &'a RawValue),
-    /// The refusal of a request; without an id where the server could not read it.
+    /// An error response; without an id if the server could not read the request.
     Error(Option<u64>, ErrorData),
-    /// The server wants something.
+    /// A request of the server.
     Request(&'a RawValue, Cow<'a, str>, Option<&'a RawValue>),
-    /// The server says something.
+    /// A notification of the server.
     Notification(Cow<'a, str>, Option<&'a RawValue>),
 }
 
@@ -81,10 +81,10 @@ struct JsonRpcEnvelope<'a> {
     error: Option<ErrorData>,
 }
 
-/// Reads one message.
+/// Parses one message.
 ///
 /// # Errors
-/// Where it is none, in words.
+/// A description of the problem.
 pub(super) fn parse(text: &[u8]) -> Result<IncomingMessage<'_>, String> {
     let envelope: JsonRpcEnvelope<'_> = serde_json::from_slice(text).map_err(|error| error.to_string())?;
     match envelope {
@@ -105,10 +105,10 @@ pub(super) fn parse(text: &[u8]) -> Result<IncomingMessage<'_>, String> {
     }
 }
 
-/// Reads a message, or several in an array (as 2025-03-26 allows), and gives each to `each`.
+/// Parses a message or a batch (2025-03-26), and passes each message to `each`.
 ///
 /// # Errors
-/// As [`read`]; those before it have been given.
+/// As [`parse`]. Earlier messages were passed already.
 pub(super) fn parse_all<'a>(text: &'a [u8], mut each: impl FnMut(IncomingMessage<'a>)) -> Result<(), String> {
     if text.trim_ascii_start().first() != Some(&b'[') {
         each(parse(text)?);
@@ -118,7 +118,7 @@ pub(super) fn parse_all<'a>(text: &'a [u8], mut each: impl FnMut(IncomingMessage
     several.into_iter().try_for_each(|one| parse(one.get().as_bytes()).map(&mut each))
 }
 
-/// Ours are numbers. Some servers give them back as strings.
+/// Parses the id of one of our requests, which is a number. Some servers return it as a string.
 fn parse_id(id: &RawValue) -> Option<u64> {
     id.get().trim_matches('"').parse().ok()
 }

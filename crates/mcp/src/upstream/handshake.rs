@@ -1,5 +1,4 @@
-//! Finds out which era a server is of, and connects in its way: `server/discover` first, `initialize` where that has
-//! no answer.
+//! The handshake with a server of either era: `server/discover` first, `initialize` if that has no answer.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,11 +16,11 @@ use super::status::ProtocolEra;
 use super::transport::OutgoingRequest;
 use crate::offering::ServerFacts;
 
-/// The version that needs no `initialize`.
+/// The version without `initialize`.
 const STATELESS: ProtocolVersion = ProtocolVersion::V_2026_07_28;
 
-/// Connects. A server that leaves `server/discover` without an answer for `probe` is taken for one of the older era;
-/// none is asked where that is known of it.
+/// Performs the handshake. A server that does not answer `server/discover` within `probe` counts as one of the older
+/// era. With `is_old`, `server/discover` is skipped.
 pub(super) async fn perform_handshake(
     connection: &Arc<UpstreamConnection>,
     probe: Duration,
@@ -50,8 +49,8 @@ async fn detect_era(
         Ok(Err(fault)) => return Err(fault),
         Err(_) => {}
     }
-    // It may be slow and not old: whichever it answers is what it speaks. One that takes `initialize` has begun a
-    // session by it, so that answer counts.
+    // The server may be slow, not old: it speaks the version of the request that it answers. A response to
+    // `initialize` has started a session, so it takes precedence.
     let initializing = initialize(connection);
     tokio::pin!(initializing);
     tokio::select! {
@@ -63,7 +62,7 @@ async fn detect_era(
     }
 }
 
-/// Asks what the server is. None where it is of the older era.
+/// Sends `server/discover`. Returns `None` if the server is of the older era.
 async fn discover(connection: &Arc<UpstreamConnection>) -> Result<Option<NegotiatedProtocol>, UpstreamError> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
@@ -118,7 +117,7 @@ async fn discover(connection: &Arc<UpstreamConnection>) -> Result<Option<Negotia
     Ok(Some(NegotiatedProtocol { era: ProtocolEra::Stateless, facts: Arc::new(facts) }))
 }
 
-/// Whether a server refused a version and named the one without `initialize` as one that it speaks.
+/// Returns true if the server refused the version but lists the one without `initialize`.
 fn lists_stateless(fault: &UpstreamError) -> bool {
     let UpstreamError::RpcError(error) = fault else { return false };
     let supported = error.data.as_ref().and_then(|data| data.get("supported")?.as_array());
@@ -175,7 +174,7 @@ async fn send(
         .await
 }
 
-/// A server that does not say what it is.
+/// The server info of a server that does not send any.
 fn unnamed_implementation(connection: &UpstreamConnection) -> Implementation {
     Implementation::new(connection.server().slug().as_str(), "")
 }

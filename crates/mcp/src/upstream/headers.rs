@@ -1,5 +1,5 @@
 //! The headers that repeat parts of a request (2026-07-28, "Standard request headers" and "Custom headers from tool
-//! parameters"), so that what stands between client and server need not read bodies.
+//! parameters"), so that proxies need not parse bodies.
 
 use std::collections::HashSet;
 
@@ -8,23 +8,23 @@ use base64::prelude::BASE64_STANDARD;
 use http::{HeaderName, HeaderValue};
 use serde_json::{Map, Value};
 
-/// What marks a property in a schema.
+/// The annotation of a property in a schema.
 const HEADER_ANNOTATION: &str = "x-mcp-header";
-/// Schemas are looked at no deeper.
+/// Maximum depth to search in a schema.
 const MAX_DEPTH: usize = 64;
 
-/// A parameter that is repeated in a header.
+/// A parameter that a header repeats.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct HeaderParam {
-    /// The properties that lead to it.
+    /// The path of properties to the parameter.
     path: Vec<String>,
     header: HeaderName,
 }
 
-/// The parameters of a tool that are repeated in headers.
+/// The parameters of a tool that headers repeat.
 ///
 /// # Errors
-/// What is wrong with a mark. Clients must not offer such a tool.
+/// A description of an invalid annotation. Clients must not offer such a tool.
 pub(super) fn header_params(schema: &Value) -> Result<Vec<HeaderParam>, String> {
     let mut found = HeaderParamFinder::default();
     if let Value::Object(schema) = schema {
@@ -43,7 +43,7 @@ struct HeaderParamFinder {
 }
 
 impl HeaderParamFinder {
-    /// Looks through a schema. `reached` says whether properties alone lead to it from the root.
+    /// Searches a schema. `reached` is true if only properties lead to it from the root.
     fn visit_schema(
         &mut self,
         schema: &Map<String, Value>,
@@ -72,7 +72,7 @@ impl HeaderParamFinder {
                         self.header_value(schema, path, false, depth)?;
                     }
                 }
-                // Data, and no schemas.
+                // These contain data, not schemas.
                 "default" | "const" | "enum" | "examples" | "dependentRequired" => {}
                 _ => self.header_value(value, path, false, depth)?,
             }
@@ -124,7 +124,7 @@ impl HeaderParamFinder {
     }
 }
 
-/// The headers for these arguments. What is absent or null has none.
+/// The headers for these arguments. Absent and null arguments have none.
 pub(super) fn argument_headers(params: &[HeaderParam], arguments: &Value) -> Vec<(HeaderName, HeaderValue)> {
     let of = |param: &HeaderParam| {
         let found = param.path.iter().try_fold(arguments, |value, key| value.get(key))?;
@@ -138,7 +138,7 @@ pub(super) fn argument_headers(params: &[HeaderParam], arguments: &Value) -> Vec
     params.iter().filter_map(of).collect()
 }
 
-/// A value as a header carries it: as it is, or in base64 where it could not come through.
+/// Encodes a value for a header: unchanged, or in base64 if it contains other characters.
 pub(super) fn value(text: &str) -> Option<HeaderValue> {
     let is_plain = text.bytes().all(|byte| (0x20..=0x7e).contains(&byte))
         && text.trim_matches([' ', '\t']).len() == text.len()

@@ -1,4 +1,4 @@
-//! The HTTP client that servers at addresses are spoken to with.
+//! The HTTP client for servers at an address.
 
 use std::time::Duration;
 
@@ -15,16 +15,16 @@ use url::Url;
 use super::error::UpstreamError;
 use super::response_body::{StreamedResponse, root_cause};
 
-/// How long connecting may take, TLS not included.
+/// Timeout for connecting, without TLS.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// How many redirects are followed.
+/// Maximum number of redirects in a row.
 const MAX_REDIRECTS: usize = 5;
-/// How long a connection that nobody uses is kept.
+/// Time after which an idle connection is closed.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(90);
-/// How often a connection that says nothing is asked whether its other end is there still.
+/// Interval of TCP keepalive probes.
 const KEEPALIVE: Duration = Duration::from_secs(60);
 
-/// Sends requests, and keeps connections. It waits for no packet to be full, and goes by no proxy. Cheap to clone.
+/// An HTTP client with a connection pool. It sets `TCP_NODELAY` and uses no proxy. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct UpstreamHttpClient {
     client: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
@@ -32,10 +32,10 @@ pub struct UpstreamHttpClient {
 }
 
 impl UpstreamHttpClient {
-    /// With these TLS settings, under this name.
+    /// Creates a client with these TLS settings and this user agent.
     ///
     /// # Errors
-    /// Where the name can't stand in a header.
+    /// A message if the user agent is not a valid header value.
     pub fn new(tls: rustls::ClientConfig, user_agent: &str) -> Result<Self, String> {
         let user_agent = HeaderValue::from_str(user_agent).map_err(|error| error.to_string())?;
         let mut tcp = HttpConnector::new();
@@ -55,7 +55,7 @@ impl UpstreamHttpClient {
         Ok(Self { client, user_agent })
     }
 
-    /// Sends a request once. One that could not leave over a kept connection leaves over another.
+    /// Sends a request once. If a pooled connection was closed before the request left, it uses another.
     pub(super) async fn send(
         &self,
         mut request: Request<Full<Bytes>>,
@@ -69,15 +69,15 @@ impl UpstreamHttpClient {
     }
 }
 
-/// Where a redirect leads that is the `nth` in a row (from 0) and may be followed: within one origin only, since what is
-/// sent may hold keys, and where it is to be sent as it was.
+/// The target of the `nth` redirect in a row (from 0), if it may be followed: only within one origin, because the
+/// request may contain keys, and only if method and body stay the same.
 pub(super) fn redirect_target(
     from: &Url,
     status: StatusCode,
     headers: &HeaderMap,
     nth: usize,
 ) -> Option<Url> {
-    // Others turn a POST into a GET, which would ask for something else.
+    // Other redirects turn a POST into a GET, which is another request.
     let keeps_method = matches!(status, StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT);
     if !keeps_method || nth >= MAX_REDIRECTS {
         return None;

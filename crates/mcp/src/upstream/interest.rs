@@ -1,21 +1,21 @@
-//! What clients want to hear from a server: which resources they watch and from which level on they want its log.
-//! Several who want the same are one to the server.
+//! The clients' interest in a server: watched resources, and the lowest wanted log level. Several clients with the
+//! same interest count as one.
 
 use std::collections::BTreeMap;
 
 use rmcp::model::LoggingLevel;
 
-/// Most resources of one server that are watched at a time.
+/// Maximum number of watched resources of one server.
 pub(super) const MAX_WATCHED: usize = 1000;
 
-/// What is wanted, and how often.
+/// The interest, with the number of clients.
 #[derive(Debug, Default)]
 pub(super) struct UpstreamInterest {
     resources: BTreeMap<String, usize>,
     level_counts: [usize; LEVELS.len()],
 }
 
-/// The lowest first.
+/// All levels, lowest first.
 const LEVELS: [LoggingLevel; 8] = [
     LoggingLevel::Debug,
     LoggingLevel::Info,
@@ -28,7 +28,7 @@ const LEVELS: [LoggingLevel; 8] = [
 ];
 
 impl UpstreamInterest {
-    /// One more watches a resource: true where nobody did. None where too many are watched.
+    /// Adds a watch of a resource. Returns true if it is the first one, `None` if there are too many.
     pub(super) fn watch(&mut self, uri: &str) -> Option<bool> {
         if let Some(count) = self.resources.get_mut(uri) {
             *count += 1;
@@ -41,7 +41,7 @@ impl UpstreamInterest {
         Some(true)
     }
 
-    /// One less does: true where nobody does any more.
+    /// Removes a watch of a resource. Returns true if it was the last one.
     pub(super) fn unwatch(&mut self, uri: &str) -> bool {
         match self.resources.get_mut(uri) {
             Some(count) if *count > 1 => {
@@ -53,22 +53,22 @@ impl UpstreamInterest {
         }
     }
 
-    /// All that are watched.
+    /// All watched resources.
     pub(super) fn watched_resources(&self) -> Vec<String> {
         self.resources.keys().cloned().collect()
     }
 
-    /// One more wants the log from this level on.
+    /// Adds a request for log messages of this level and above.
     pub(super) fn add_level(&mut self, level: LoggingLevel) {
         self.change_count(level, |count| *count += 1);
     }
 
-    /// One less does.
+    /// Removes such a request.
     pub(super) fn remove_level(&mut self, level: LoggingLevel) {
         self.change_count(level, |count| *count = count.saturating_sub(1));
     }
 
-    /// The lowest level that anybody wants.
+    /// The lowest requested level.
     pub(super) fn lowest_level(&self) -> Option<LoggingLevel> {
         let mut levels = LEVELS.iter().zip(self.level_counts);
         levels.find(|(_, count)| *count > 0).map(|(level, _)| *level)

@@ -1,5 +1,5 @@
-//! The tools of a server: listed page by page, their specs taken as the server wrote them. What can't be used is left
-//! out with the reason, and takes nothing else with it.
+//! The list of a server's tools, page by page, with the specs as the server wrote them. An invalid tool is skipped
+//! with a reason and does not affect the others.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -16,17 +16,17 @@ use super::headers::{self, HeaderParam};
 use super::status::SkippedTool;
 use super::transport::McpTransport;
 
-/// Most tools that are told of one by one where they are left out.
+/// Maximum number of skipped tools to report.
 const MAX_SKIPPED: usize = 100;
-/// How much of a name is shown there, in characters.
+/// Maximum length of a skipped tool's name, in characters.
 const MAX_NAME: usize = 128;
 
-/// What a server's list came to.
+/// The tools of a server.
 #[derive(Debug, Default)]
 pub(super) struct UpstreamToolList {
-    /// What can be used, by name.
+    /// The usable tools, by name.
     pub(super) tools: Vec<(Arc<ToolSpec>, Vec<HeaderParam>)>,
-    /// What can't.
+    /// The skipped tools.
     pub(super) skipped: Vec<SkippedTool>,
 }
 
@@ -44,14 +44,14 @@ pub(super) async fn list_tools(
         (Arc::clone(&parts.specs), parts.settings.max_tools, parts.settings.max_message_bytes);
     let marks_count =
         connection.is_stateless() && matches!(connection.transport(), McpTransport::StreamableHttp(_));
-    // Schemas are compiled, which may take a while.
+    // Compiling schemas may take long.
     let work = move || compile_tools(&specs, &raw, most, bytes, marks_count);
     tokio::task::spawn_blocking(work)
         .await
         .map_err(|error| UpstreamError::Malformed(format!("its tools can't be read: {error}")))
 }
 
-/// How many items a list has.
+/// Counts the items of a list.
 pub(super) async fn count_items(
     connection: &Arc<UpstreamConnection>,
     method: &'static str,
@@ -60,7 +60,7 @@ pub(super) async fn count_items(
     Ok(list_pages(connection, method, items).await?.len())
 }
 
-/// All items of a list, as they were written.
+/// All items of a list, as raw JSON.
 async fn list_pages(
     connection: &Arc<UpstreamConnection>,
     method: &'static str,
@@ -191,7 +191,7 @@ fn read_tool(
     Ok((spec, params))
 }
 
-/// The name of what was left out, as its server gave it.
+/// The name of a skipped tool, as its server wrote it.
 fn skipped_name(raw: &RawJson) -> String {
     #[derive(Deserialize)]
     struct ToolNameField {

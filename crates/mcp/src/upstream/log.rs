@@ -1,23 +1,23 @@
-//! The last lines that a server's program wrote to its standard error, and what was odd about its output.
+//! The log of a server: the last lines of its standard error, and notes about invalid output.
 
 use std::collections::VecDeque;
 
 use parking_lot::Mutex;
 use toolway_types::name::is_invisible;
 
-/// How many lines are kept.
+/// Maximum number of lines.
 const MAX_LINES: usize = 200;
-/// How many bytes of each.
+/// Maximum length of a line, in bytes.
 const MAX_LINE_BYTES: usize = 1 << 10;
 
-/// A few lines; the oldest go first.
+/// The last lines. The oldest are dropped first.
 #[derive(Debug, Default)]
 pub struct ServerLog {
     lines: Mutex<VecDeque<String>>,
 }
 
 impl ServerLog {
-    /// Adds a line. What can't be seen is escaped, so that it can be shown anywhere.
+    /// Adds a line. Control characters are escaped, so that the line is safe to print.
     pub fn add(&self, line: &[u8]) {
         let is_cut = line.len() > MAX_LINE_BYTES;
         let text = String::from_utf8_lossy(line.get(..MAX_LINE_BYTES).unwrap_or(line));
@@ -39,13 +39,13 @@ impl ServerLog {
         lines.push_back(shown);
     }
 
-    /// All of them, the oldest first.
+    /// All lines, oldest first.
     #[must_use]
     pub fn lines(&self) -> Vec<String> {
         self.lines.lock().iter().cloned().collect()
     }
 
-    /// The last one that says something.
+    /// The last line that is not empty.
     #[must_use]
     pub fn last(&self) -> Option<String> {
         self.lines.lock().iter().rev().find(|line| !line.trim().is_empty()).cloned()

@@ -1,4 +1,4 @@
-//! All servers: those that the owner's definitions name are run, and no others.
+//! The manager of all upstream servers: it runs exactly those that the owner has defined.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use crate::offering::{OfferingRegistry, ServerOffering};
 pub struct UpstreamManager {
     deps: Arc<UpstreamDeps>,
     upstreams: Mutex<BTreeMap<Slug, RunningUpstream>>,
-    /// What has yet to end.
+    /// The supervisor tasks that have not ended.
     tasks: TaskTracker,
 }
 
@@ -32,14 +32,14 @@ struct RunningUpstream {
 }
 
 impl UpstreamManager {
-    /// None yet.
+    /// Creates a manager without servers.
     #[must_use]
     pub fn new(parts: UpstreamDeps) -> Arc<Self> {
         Arc::new(Self { deps: Arc::new(parts), upstreams: Mutex::default(), tasks: TaskTracker::new() })
     }
 
-    /// Makes these the servers that there are: new ones are connected to, changed ones anew, and those that are gone
-    /// are let go, with their tools. Waits for none of them. Must be called within the runtime.
+    /// Replaces the set of servers: connects new ones, reconnects changed ones, and removes the others with their
+    /// tools. Does not wait. Must be called within the runtime.
     pub fn apply(&self, definitions: BTreeMap<Slug, ServerDefinition>) {
         let mut running = self.upstreams.lock();
         let gone =
@@ -70,7 +70,7 @@ impl UpstreamManager {
         }
     }
 
-    /// How all of them stand, by slug.
+    /// The status of all servers, by slug.
     #[must_use]
     pub fn status(&self) -> Vec<UpstreamStatus> {
         let all: Vec<_> =
@@ -78,13 +78,13 @@ impl UpstreamManager {
         all.iter().map(|upstream| upstream.status()).collect()
     }
 
-    /// One of them.
+    /// The server with this slug.
     #[must_use]
     pub fn get(&self, slug: &Slug) -> Option<Arc<Upstream>> {
         self.upstreams.lock().get(slug).map(|running| Arc::clone(&running.upstream))
     }
 
-    /// Connects to one of them anew, now. False where there is no such server.
+    /// Reconnects a server immediately. Returns false if there is no such server.
     pub fn reconnect(&self, slug: &Slug) -> bool {
         let upstream = self.get(slug);
         if let Some(upstream) = &upstream {
@@ -93,8 +93,8 @@ impl UpstreamManager {
         upstream.is_some()
     }
 
-    /// Ends all of them: programs are told to end, and killed where they have not within their time. What has not
-    /// ended within this time is left to be killed as it is dropped.
+    /// Stops all servers. Programs are told to exit, and killed after their timeout. Servers that have not stopped
+    /// after `within` are killed when they are dropped.
     pub async fn shut_down(&self, within: Duration) {
         let running = std::mem::take(&mut *self.upstreams.lock());
         for running in running.values() {

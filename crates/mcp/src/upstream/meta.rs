@@ -1,5 +1,5 @@
-//! The `_meta` of requests: where to report progress, in the newer era who asks and what they can do, and what the
-//! client of the gateway put there.
+//! The `_meta` of requests: the progress token, in the newer era the client and its capabilities, and the `_meta` of
+//! the gateway's client.
 
 use std::fmt::Write as _;
 
@@ -8,15 +8,15 @@ use serde_json::{Map, Value};
 
 use super::status::ProtocolEra;
 
-/// What is MCP's own there, and is between two neighbours only.
+/// The prefix of MCP's own keys, which apply only between two neighbours.
 const RESERVED_PREFIX: &str = "io.modelcontextprotocol/";
-/// Where progress is reported to: a name that each neighbour gives by itself.
+/// The key of the progress token, which applies only between two neighbours.
 pub(super) const PROGRESS_TOKEN: &str = "progressToken";
 
 /// Writes `_meta`.
 #[derive(Debug)]
 pub(super) struct MetaWriter {
-    /// Version and name of this client, as members.
+    /// Version and name of this client, as JSON members.
     client_members: String,
     client_info: Implementation,
 }
@@ -31,7 +31,7 @@ impl MetaWriter {
         Self { client_members: who, client_info: info }
     }
 
-    /// Who this client is.
+    /// Name and version of this client.
     pub(super) fn client_info(&self) -> &Implementation {
         &self.client_info
     }

@@ -1,4 +1,4 @@
-//! What a server offers beyond tools, passed through as it is.
+//! The features of a server beyond tools, passed through unchanged.
 
 use std::sync::Arc;
 
@@ -91,7 +91,7 @@ impl ServerOffering for Arc<Upstream> {
         let is_new = is_new.ok_or_else(|| {
             ErrorData::invalid_params(format!("no more than {MAX_WATCHED} resources can be watched"), None)
         })?;
-        // From here on, whatever happens, it is given up again.
+        // From here on, every return path gives the watch up again.
         let watch = ResourceWatch { upstream: Arc::clone(self), uri: uri.to_owned() };
         if !is_new {
             return Ok(SubscriptionGuard::new(watch));
@@ -99,7 +99,7 @@ impl ServerOffering for Arc<Upstream> {
         if connection.is_stateless() {
             let acknowledged = self.server().acknowledged().notified();
             self.server().interest_changed().notify_one();
-            // A server that says nothing listens for all that is known.
+            // A server that does not acknowledge may still send changes.
             let _ = timeout(ACKNOWLEDGE_TIMEOUT, acknowledged).await;
             return Ok(SubscriptionGuard::new(watch));
         }
@@ -135,7 +135,7 @@ impl ServerOffering for Arc<Upstream> {
 }
 
 impl Upstream {
-    /// One page of a list.
+    /// Requests one page of a list.
     async fn list_page<T: DeserializeOwned>(
         self: &Arc<Self>,
         method: &'static str,
@@ -147,7 +147,7 @@ impl Upstream {
         self.parse_result(&raw)
     }
 
-    /// A request that belongs to nobody in particular.
+    /// Sends a request that belongs to no client.
     async fn request_own(
         self: &Arc<Self>,
         method: &'static str,
@@ -170,7 +170,7 @@ impl Upstream {
         once.await.map_err(|fault| self.to_error_data(fault))
     }
 
-    /// A request that a client is behind.
+    /// Sends a request on behalf of a client.
     async fn request_for_client(
         self: &Arc<Self>,
         method: &'static str,
@@ -193,7 +193,7 @@ impl Upstream {
     }
 }
 
-/// Watches a resource.
+/// A watch of a resource.
 struct ResourceWatch {
     upstream: Arc<Upstream>,
     uri: String,
@@ -219,7 +219,7 @@ impl Drop for ResourceWatch {
     }
 }
 
-/// Wants log messages.
+/// A request for log messages.
 struct LogLevelRequest {
     upstream: Arc<Upstream>,
     level: LoggingLevel,

@@ -1,4 +1,4 @@
-//! Opens a connection as a definition says: what carries it, and the handshake over it.
+//! Opens a connection according to a definition: the transport, and the handshake over it.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -23,16 +23,16 @@ use super::transport::sse::{self, SseTransport};
 use super::transport::stdio::{self, StdioTransport};
 use crate::definition::TransportMode;
 
-/// How long the reason is waited for that a program ended for.
+/// Time to wait for the exit status of a program.
 const EXIT_REASON_TIMEOUT: Duration = Duration::from_millis(300);
-/// How long a server may take to be told that an MCP session is over.
+/// Timeout for ending an MCP session.
 const END_SESSION_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// A connection, and what has to end with it.
+/// A connection, and the process and task that end with it.
 pub(super) struct OpenConnection {
     connection: Arc<UpstreamConnection>,
     process: Mutex<Option<ServerProcess>>,
-    /// Carries messages while it is there.
+    /// The task that transports messages.
     _pump: Option<PumpTask>,
 }
 
@@ -45,7 +45,7 @@ impl Drop for PumpTask {
     }
 }
 
-/// Connects. `is_old` is what is known of the server's era, and is learnt.
+/// Connects to a server. `is_old` is true if the server is known to be of the older era, and is updated.
 pub(super) async fn open_connection(
     server: &Arc<ServerContext>,
     is_old: &mut bool,
@@ -72,7 +72,7 @@ async fn open_program(
     let base = base.map(|(name, value)| (name.clone(), value.clone().into()));
     let folder = definition.cwd.as_deref().map_or_else(PathBuf::new, PathBuf::from);
     if definition.cwd.is_none() {
-        // Where nothing is said it is the gateway's own folder. That it can't be made is said where it is missing.
+        // The default is the gateway's own folder. If it can't be created, starting the program fails with a message.
         let _ = tokio::fs::create_dir_all(&parts.folder).await;
     }
     let launch = LaunchCommand {
@@ -83,7 +83,7 @@ async fn open_program(
     };
     let (mut process, stdin, stdout) = ServerProcess::start(&launch)?;
     if let Some(stderr) = process.take_stderr() {
-        // It ends with the program, or with whoever holds the pipe after it.
+        // The task ends when no process holds the pipe any more.
         tokio::spawn(process::log_stderr(stderr, Arc::clone(server.log())));
     }
     let (pipes, ends) = StdioTransport::new(stdout, stdin, parts.settings.max_message_bytes);
@@ -102,7 +102,7 @@ async fn open_program(
             } else {
                 fault
             };
-            // One that ends over a message that it does not know is asked in the older way next time.
+            // A server that exits over an unknown message gets the older handshake next time.
             *is_old = opened.connection.is_closed() && !*is_old;
             opened.close(parts.settings.stop_timeout).await;
             Err(fault)
@@ -129,7 +129,7 @@ async fn open_address(server: &Arc<ServerContext>, url: &str) -> Result<OpenConn
         let connection = UpstreamConnection::new(Arc::clone(server), carrier);
         match perform_handshake(&connection, parts.settings.probe_timeout, false).await {
             Ok(_) => return Ok(OpenConnection { connection, process: Mutex::default(), _pump: None }),
-            // What an older server says to a POST.
+            // The response of an older server to a POST.
             Err(UpstreamError::Status(status, _))
                 if definition.transport == TransportMode::Auto
                     && matches!(status.as_u16(), 400 | 404 | 405) => {}
@@ -147,7 +147,7 @@ async fn open_address(server: &Arc<ServerContext>, url: &str) -> Result<OpenConn
     Ok(OpenConnection { connection, process: Mutex::default(), _pump: Some(pump) })
 }
 
-/// Carries messages for a connection, which ends with that.
+/// Spawns the message transport of a connection. The connection closes when it ends.
 fn spawn_pump(
     connection: &Arc<UpstreamConnection>,
     pump: impl Future<Output = UpstreamError> + Send + 'static,
@@ -167,7 +167,7 @@ impl OpenConnection {
         &self.connection
     }
 
-    /// Listens to what a server at an address says by itself, where it needs to be listened to.
+    /// Listens to the notifications of a server at an address, if its transport needs that.
     pub(super) async fn listen(&self) -> UpstreamError {
         match self.connection.transport() {
             McpTransport::StreamableHttp(http) if !self.connection.is_stateless() => {
@@ -177,7 +177,7 @@ impl OpenConnection {
         }
     }
 
-    /// Why a connection is of no use any more: a program's end says more than that of its pipes.
+    /// The reason why a connection is closed. The exit status of a program says more than the end of its pipes.
     pub(super) async fn close_reason(&self, connection: &UpstreamConnection) -> UpstreamError {
         let process = self.process.lock().take();
         let Some(mut process) = process else { return connection.fault() };
@@ -191,17 +191,17 @@ impl OpenConnection {
         })
     }
 
-    /// Tells a server at an address that its MCP session is over.
+    /// Ends the MCP session of a server at an address.
     pub(super) async fn end_session(&self) {
         if let McpTransport::StreamableHttp(http) = self.connection.transport() {
-            // One that does not listen will find out.
+            // The server may ignore this; its session then expires.
             let _ = timeout(END_SESSION_TIMEOUT, http.end_session()).await;
         }
     }
 
-    /// Ends it.
+    /// Closes the connection.
     pub(super) async fn close(self, within: Duration) {
-        // This closes the program's input.
+        // Dropping the task closes the program's input.
         drop(self._pump);
         let process = self.process.lock().take();
         if let Some(process) = process {

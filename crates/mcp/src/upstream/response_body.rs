@@ -8,10 +8,10 @@ use hyper::body::Incoming;
 
 use super::error::UpstreamError;
 
-/// How much of a body that is told of in an error is read, in bytes.
+/// Maximum length of a body's excerpt in an error, in bytes.
 const EXCERPT_BYTES: usize = 2 << 10;
 
-/// An answer, whose body is read piece by piece.
+/// A response whose body is read in chunks.
 #[derive(Debug)]
 pub(super) struct StreamedResponse {
     head: http::response::Parts,
@@ -32,17 +32,17 @@ impl StreamedResponse {
         &self.head.headers
     }
 
-    /// The length of the body, in bytes, where it was said beforehand.
+    /// The length of the body in bytes, if known in advance.
     fn content_length(&self) -> Option<usize> {
         self.body.size_hint().exact().and_then(|length| usize::try_from(length).ok())
     }
 
-    /// The next piece; none at the end.
+    /// The next chunk; `None` at the end.
     pub(super) async fn next_chunk(&mut self) -> Result<Option<Bytes>, UpstreamError> {
         loop {
             match self.body.frame().await {
                 None => return Ok(None),
-                // Trailers have nothing for us.
+                // Trailers are not used.
                 Some(Ok(frame)) => {
                     if let Ok(piece) = frame.into_data() {
                         return Ok(Some(piece));
@@ -54,7 +54,7 @@ impl StreamedResponse {
     }
 }
 
-/// A whole body. One that is too large is given up as soon as that is clear.
+/// Reads the complete body. Fails as soon as it is too large.
 pub(super) async fn read_all(mut response: StreamedResponse, limit: usize) -> Result<Bytes, UpstreamError> {
     let length = response.content_length();
     if length.is_some_and(|length| length > limit) {
@@ -76,7 +76,7 @@ pub(super) async fn read_all(mut response: StreamedResponse, limit: usize) -> Re
     }
 }
 
-/// The beginning of a body, for an error. It is somebody else's text.
+/// Reads the start of a body for an error message. It is foreign text.
 pub(super) async fn read_excerpt(mut response: StreamedResponse) -> String {
     let mut body = Vec::new();
     while body.len() < EXCERPT_BYTES {
@@ -89,7 +89,7 @@ pub(super) async fn read_excerpt(mut response: StreamedResponse) -> String {
     String::from_utf8_lossy(&body).trim().to_owned()
 }
 
-/// Why there is no answer: the deepest cause. Addresses may hold keys, and are not in it.
+/// The innermost cause of an error. Outer errors contain addresses, which may contain keys.
 pub(super) fn root_cause(error: &dyn std::error::Error) -> String {
     let mut words = String::new();
     let mut source = error.source();

@@ -1,23 +1,24 @@
-//! Values that stand for secrets: `secret:NAME` in a server's environment and headers.
+//! References to secrets: `secret:NAME` in a server's environment and headers.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use secrecy::{ExposeSecret, SecretString};
 
-/// Before the name of a secret.
+/// The prefix of a reference.
 const PREFIX: &str = "secret:";
 
-/// Knows secrets by name.
+/// Resolves secrets by name.
 pub trait SecretResolver: Send + Sync + 'static {
-    /// The secret of this name. It may read a file or a keyring: it is called where blocking is no harm.
+    /// Returns the secret of this name. It may read a file or a keyring, so it is called on a thread for blocking
+    /// work.
     ///
     /// # Errors
-    /// Why there is none, in words that go on from "the secret NAME".
+    /// The reason as the continuation of "the secret NAME".
     fn resolve(&self, name: &str) -> Result<SecretString, String>;
 }
 
-/// No secrets.
+/// A resolver without secrets.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoSecrets;
 
@@ -27,7 +28,7 @@ impl SecretResolver for NoSecrets {
     }
 }
 
-/// The values with secrets in their places, which must not be shown.
+/// Resolves the references in these values. The result must not be shown.
 pub(super) async fn resolve_values(
     source: &Arc<dyn SecretResolver>,
     values: &BTreeMap<String, String>,

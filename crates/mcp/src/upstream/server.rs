@@ -106,7 +106,8 @@ impl Upstream {
         });
     }
 
-    /// The connection; waits a little for one that is just being made. `not` is one that is of no use any more.
+    /// Returns the connection. If the server is reconnecting, waits for `reconnect_timeout`. `not` is a connection
+    /// that is known to be unusable.
     pub(super) async fn wait_connected(
         &self,
         not: Option<&Arc<UpstreamConnection>>,
@@ -116,7 +117,7 @@ impl Upstream {
         if let Some(connection) = self.connection().filter(is_other) {
             return Ok(connection);
         }
-        // One that has just ended is about to be made anew.
+        // After the end of a connection the supervisor opens the next one.
         let is_under_way =
             self.connection().is_some() || self.server.status().lock().state == UpstreamState::Connecting;
         if !is_under_way {
@@ -143,7 +144,7 @@ impl Upstream {
         found.ok().flatten().ok_or_else(|| self.not_connected())
     }
 
-    /// That it is not connected, and why.
+    /// The error that the server is not connected, with the reason.
     fn not_connected(&self) -> UpstreamError {
         let status = self.server.status().lock();
         let why = status.problem.as_ref().map(|problem| problem.message.clone());

@@ -1,24 +1,24 @@
-//! How a connection to a server stands, for whoever looks at the list of servers.
+//! The status of a server, for the owner's list of servers.
 
 use toolway_types::Slug;
 
-/// Whether a server can be used.
+/// The state of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UpstreamState {
-    /// It is being connected to.
+    /// The gateway is connecting.
     Connecting,
-    /// It can be used.
+    /// The server is connected.
     Connected,
-    /// It can't; it is tried again.
+    /// The connection failed. The gateway tries again.
     Failed,
-    /// It can't until its owner logs in.
+    /// The owner must log in.
     NeedsLogin,
-    /// Its owner wants it left alone.
+    /// The owner has disabled the server.
     Disabled,
 }
 
 impl UpstreamState {
-    /// The state's name.
+    /// The name of the state.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -31,17 +31,17 @@ impl UpstreamState {
     }
 }
 
-/// Which of MCP's two ways of connecting a server takes.
+/// The two eras of MCP, with different ways of connecting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProtocolEra {
-    /// Each request says all that is needed (2026-07-28).
+    /// Each request is self-contained (2026-07-28).
     Stateless,
-    /// Begun with `initialize` (up to 2025-11-25).
+    /// A session starts with `initialize` (up to 2025-11-25).
     Handshake,
 }
 
 impl ProtocolEra {
-    /// The era's name.
+    /// The name of the era.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -51,10 +51,10 @@ impl ProtocolEra {
     }
 }
 
-/// What carries the messages.
+/// The transport of the messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TransportKind {
-    /// A child's standard input and output.
+    /// Standard input and output of a child process.
     Stdio,
     /// Streamable HTTP.
     StreamableHttp,
@@ -63,7 +63,7 @@ pub enum TransportKind {
 }
 
 impl TransportKind {
-    /// The transport's name.
+    /// The name of the transport.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -74,55 +74,55 @@ impl TransportKind {
     }
 }
 
-/// What is wrong, and what to do about it.
+/// A problem, and the next step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UpstreamProblem {
-    /// In words. Part of it may be the server's own.
+    /// The message. It may contain text of the server.
     pub message: String,
-    /// What to do.
+    /// The next step.
     pub hint: Option<String>,
 }
 
 /// A tool of a server that is not offered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SkippedTool {
-    /// Its name, as the server gave it, cut where it is long.
+    /// The name as the server wrote it, shortened if it is long.
     pub name: String,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
-/// How one server stands.
+/// The status of one server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UpstreamStatus {
-    /// Its name, which is the slug of its source.
+    /// The server's name, which is the slug of its source.
     pub slug: Slug,
-    /// Its command line or address, without secrets.
+    /// The command line or address, without secrets.
     pub place: String,
-    /// Whether it can be used.
+    /// The state of the server.
     pub state: UpstreamState,
-    /// Since when, in milliseconds since the Unix epoch.
+    /// The time since which the state holds, in milliseconds since the Unix epoch.
     pub since_ms: i64,
-    /// When it is tried again, in milliseconds since the Unix epoch.
+    /// The time of the next attempt, in milliseconds since the Unix epoch.
     pub next_try_ms: Option<i64>,
-    /// What carries the messages, as far as it is known.
+    /// The transport, if known.
     pub transport: Option<TransportKind>,
-    /// The version that is spoken.
+    /// The negotiated protocol version.
     pub protocol_version: Option<String>,
-    /// Which era that belongs to.
+    /// The era of that version.
     pub era: Option<ProtocolEra>,
-    /// What it calls itself.
+    /// The server's name in the handshake.
     pub server_name: Option<String>,
-    /// Which version of itself that is.
+    /// The server's version in the handshake.
     pub server_version: Option<String>,
-    /// How many of its tools are offered.
+    /// The number of offered tools.
     pub tools: usize,
-    /// How many resources it has, templates apart.
+    /// The number of resources, without templates.
     pub resources: usize,
-    /// How many prompts it has.
+    /// The number of prompts.
     pub prompts: usize,
-    /// Those of its tools that are not offered; not all of them where they are many.
+    /// The tools that are not offered; incomplete if there are many.
     pub left_out: Vec<SkippedTool>,
-    /// What went wrong last.
+    /// The last problem.
     pub problem: Option<UpstreamProblem>,
 }

@@ -1,4 +1,4 @@
-//! Keeps a server connected: from its definition to its end, through all that goes wrong.
+//! Keeps a server connected until it is removed, and reconnects after failures.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,10 +18,11 @@ use super::status::UpstreamState;
 use super::tool::UpstreamTool;
 use crate::offering::UpstreamEvent;
 
-/// Keeps a server connected until it is told to stop. `before` is one of the same name, which has to end first.
+/// Keeps a server connected until it is stopped. `before` is the task of a server with the same name, which must end
+/// first.
 pub(super) async fn supervise(upstream: Arc<Upstream>, before: Option<JoinHandle<()>>) {
     if let Some(before) = before {
-        // However it ended, it has.
+        // Its result does not matter.
         let _ = before.await;
     }
     let stopped = upstream.stop_token().clone();
@@ -34,10 +35,10 @@ pub(super) async fn supervise(upstream: Arc<Upstream>, before: Option<JoinHandle
     upstream.set_connection(None);
 }
 
-/// What is known of a server from one connection to the next.
+/// The state that outlives a connection.
 struct ReconnectState {
     backoff: ReconnectBackoff,
-    /// It does not know `server/discover`, so much that it ended over it.
+    /// True if the server exits when it gets `server/discover`.
     is_handshake_only: bool,
     lease: Option<Lease>,
 }
@@ -62,7 +63,7 @@ async fn reconnect_loop(upstream: &Arc<Upstream>) {
             known.backoff.reset();
         }
         let wait = match &fault {
-            // The server is there; only what it knew of us is gone.
+            // The server is running, but has lost the session.
             UpstreamError::SessionExpired if is_ready => Duration::ZERO,
             _ => known.backoff.next(is_ready),
         };
@@ -81,7 +82,7 @@ async fn reconnect_loop(upstream: &Arc<Upstream>) {
             .clock
             .now_ms()
             .saturating_add_unsigned(u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
-        // A login is waited for, and not tried for.
+        // Only a login helps, so no further attempts are made.
         let next = (state == UpstreamState::Failed).then_some(next);
         upstream.server().set_failed(state, fault.to_problem(upstream.slug().as_str()), next);
         upstream.set_connection(None);
@@ -93,8 +94,8 @@ async fn reconnect_loop(upstream: &Arc<Upstream>) {
     }
 }
 
-/// Connects once and stays for as long as that holds. Gives why it does not any more, and how long it did; no reason
-/// where it is to be connected to anew at once.
+/// Opens one connection and serves it. Returns the reason of its end and its uptime; no reason if the next connection
+/// must follow immediately.
 async fn connect_once(
     upstream: &Arc<Upstream>,
     known: &mut ReconnectState,
@@ -126,7 +127,7 @@ async fn connect_once(
         true => None,
         false => serve_connection(upstream, &connection, &opened, known).await,
     };
-    // Whoever has a use for it waits for the next one.
+    // Callers now wait for the next connection.
     upstream.server().set_state(UpstreamState::Connecting);
     upstream.set_connection(None);
     if fault.is_none() {
@@ -139,7 +140,7 @@ async fn connect_once(
     (fault, Some(since.elapsed()))
 }
 
-/// Registers what it has, and says that it is there.
+/// Registers the tools, and marks the server as connected.
 async fn announce_ready(
     upstream: &Arc<Upstream>,
     connection: &Arc<UpstreamConnection>,
@@ -152,7 +153,7 @@ async fn announce_ready(
     Ok(())
 }
 
-/// Stays connected, and follows what changes.
+/// Serves a connection, and follows changes of the server.
 async fn serve_connection(
     upstream: &Arc<Upstream>,
     connection: &Arc<UpstreamConnection>,
@@ -170,16 +171,16 @@ async fn serve_connection(
     }
 }
 
-/// Lists the tools anew whenever they change: one listing at a time, with a pause after each, so that a list that
-/// never rests costs little.
+/// Lists the tools again after each change: one listing at a time, with a pause after each, so that constant changes
+/// cost little.
 async fn refresh_tools(
     upstream: &Arc<Upstream>,
     connection: &Arc<UpstreamConnection>,
     known: &mut ReconnectState,
 ) {
-    /// What changes together mostly changes within this time.
+    /// Time to collect changes that belong together.
     const GATHER: Duration = Duration::from_millis(50);
-    /// How much longer than a listing took the next one waits, and at least.
+    /// The pause after a listing, as a multiple of its duration, and its minimum.
     const REST: u32 = 10;
     const REST_LEAST: Duration = Duration::from_secs(1);
     loop {
@@ -196,7 +197,7 @@ async fn refresh_tools(
     }
 }
 
-/// Lists the tools and registers them, whole.
+/// Lists all tools and registers them.
 async fn register_tools(
     upstream: &Arc<Upstream>,
     connection: &Arc<UpstreamConnection>,
@@ -210,7 +211,7 @@ async fn register_tools(
         upstream.server().deps().registry.lease(upstream.slug().clone(), SourceRetention::Names)
     });
     let specs: Vec<_> = listing.tools.iter().map(|(spec, _)| Arc::clone(spec)).collect();
-    // Equal specs are shared, so that an equal list is one of the same specs.
+    // Equal specs are shared, so an equal list has the same pointers.
     let held = lease.tools();
     let is_same = !specs.is_empty()
         && held.len() == specs.len()

@@ -1,4 +1,4 @@
-//! A tool of a server, as the engine runs it.
+//! A tool of an MCP server for the engine.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -15,10 +15,10 @@ use super::headers::{HeaderParam, argument_headers};
 use super::server::Upstream;
 use crate::client_link::ClientLink;
 
-/// A tool of a server.
+/// A tool of an MCP server.
 pub(super) struct UpstreamTool {
     spec: Arc<ToolSpec>,
-    /// Its name, as JSON.
+    /// The name as JSON.
     name: String,
     params: Vec<HeaderParam>,
     upstream: Arc<Upstream>,
@@ -92,7 +92,7 @@ fn parse_result(raw: RawJson) -> Result<Result<ToolOutput, ToolError>, serde_jso
     Ok(Err(error.with_original(OriginalError::Result(raw))))
 }
 
-/// One part. One of a kind that is not known here is text to those who can't read it.
+/// Parses a content part. An unknown type becomes text.
 fn parse_content_part(raw: &RawValue) -> ContentPart {
     #[derive(Deserialize)]
     struct TextContent<'a> {

@@ -1,4 +1,4 @@
-//! What carries messages to a server and back.
+//! The transports of messages to and from a server.
 
 pub(super) mod endpoint;
 pub(super) mod http;
@@ -21,20 +21,20 @@ use super::exchange::UpstreamExchange;
 use super::status::TransportKind;
 use message_handler::MessageHandler;
 
-/// A request as it goes out.
+/// An outgoing request.
 pub(super) struct OutgoingRequest<'a> {
     pub(super) id: u64,
     pub(super) method: &'static str,
-    /// What it is about, where its method names something: a tool, a prompt, a resource.
+    /// The tool, prompt or resource that the request names, if any.
     pub(super) name: Option<&'a str>,
     pub(super) params: String,
-    /// Headers of its own.
+    /// Additional headers.
     pub(super) headers: Vec<(HeaderName, HeaderValue)>,
-    /// Whom what comes meanwhile belongs to.
+    /// The exchange that messages of the server meanwhile belong to.
     pub(super) exchange: Option<Arc<UpstreamExchange>>,
 }
 
-/// What carries messages.
+/// The transport of a connection.
 #[derive(Debug)]
 pub(super) enum McpTransport {
     Stdio(stdio::StdioTransport),
@@ -64,7 +64,7 @@ impl McpTransport {
         }
     }
 
-    /// Sends what nobody waits for an answer to.
+    /// Sends a message that needs no response.
     pub(super) async fn send(&self, frame: Bytes) -> Result<(), UpstreamError> {
         match self {
             Self::Stdio(pipes) => pipes.send(frame).await,
@@ -73,7 +73,7 @@ impl McpTransport {
         }
     }
 
-    /// An answer, or the end of the connection, for whoever waits.
+    /// The requests that wait for responses on a shared stream, if the transport has one.
     pub(super) fn pending_responses(&self) -> Option<&pending_responses::PendingResponses> {
         match self {
             Self::Stdio(pipes) => Some(pipes.pending()),

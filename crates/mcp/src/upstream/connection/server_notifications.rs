@@ -1,4 +1,4 @@
-//! What a server says by itself: to the client whose request it belongs to, or to all who listen.
+//! Notifications of a server: to the client whose request they belong to, or to all subscribers.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use super::UpstreamConnection;
 use crate::offering::UpstreamEvent;
 use crate::upstream::exchange::MessageOrigin;
 
-/// The server said something.
+/// Handles a notification.
 pub(super) fn handle_notification(
     connection: &Arc<UpstreamConnection>,
     method: &str,
@@ -40,7 +40,7 @@ pub(super) fn handle_notification(
     }
 }
 
-/// Progress belongs to the request whose number it names, wherever it comes in.
+/// Reports progress to the request with the number in the token, on whatever stream it arrives.
 fn handle_progress(connection: &Arc<UpstreamConnection>, params: Option<&RawValue>) {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
@@ -62,13 +62,13 @@ fn handle_progress(connection: &Arc<UpstreamConnection>, params: Option<&RawValu
     }
 }
 
-/// A log message belongs to the request it came with. One that may belong to any of several is given to nobody.
+/// Forwards a log message to the client of its request. A message that may belong to several requests is dropped.
 fn handle_log(connection: &Arc<UpstreamConnection>, params: Option<&RawValue>, origin: MessageOrigin<'_>) {
     let Some(message) = parse_params::<LoggingMessageNotificationParam>(params) else { return };
     match connection.exchange_of(origin) {
         Some(exchange) => {
             let Some(client) = &exchange.client else { return };
-            // It may have been said for a call of somebody else's that its answer has just ended.
+            // The message may belong to another principal's call that has just ended.
             let is_anothers = matches!(origin, MessageOrigin::Shared)
                 && connection
                     .recently_ended_client()

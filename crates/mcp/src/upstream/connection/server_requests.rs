@@ -1,5 +1,5 @@
-//! What a server asks for while it works on a request (the older era's `elicitation/create`,
-//! `sampling/createMessage` and `roots/list`): the client behind that request is asked, and no other.
+//! Requests of a server while it works on a request (`elicitation/create`, `sampling/createMessage` and `roots/list`
+//! of the older era). They go to the client of that request and to no other.
 
 use std::sync::Arc;
 
@@ -15,10 +15,10 @@ use crate::upstream::exchange::{MessageOrigin, UpstreamExchange};
 use crate::upstream::frame;
 use crate::upstream::meta::PROGRESS_TOKEN;
 
-/// The key under which the one question is asked.
+/// The key of the only question.
 const KEY: &str = "question";
 
-/// The server wants something.
+/// Handles a request of the server.
 pub(super) fn handle_request(
     connection: &Arc<UpstreamConnection>,
     id: &RawValue,
@@ -66,8 +66,8 @@ pub(super) fn handle_request(
     exchange.track_question(task.abort_handle());
 }
 
-/// A question's parameters without where the server wants to hear of its progress, which is between two neighbours only;
-/// none where nothing else was there.
+/// Removes the server's progress token from the parameters of a question, because it applies only between two
+/// neighbours. Returns `None` if nothing else is left.
 fn without_progress(mut params: Value) -> Option<Value> {
     if let Some(members) = params.as_object_mut() {
         if let Some(Value::Object(meta)) = members.get_mut("_meta") {
@@ -83,7 +83,7 @@ fn without_progress(mut params: Value) -> Option<Value> {
     Some(params)
 }
 
-/// Asks the client behind a request.
+/// Asks the client of a request.
 async fn ask_client(
     exchange: &UpstreamExchange,
     request: InputRequest,
@@ -109,8 +109,7 @@ async fn ask_client(
     }
 }
 
-/// The answer where nobody is asked: to a question for a person that nobody said yes or no, to others that this can't
-/// be asked here.
+/// The response if nobody can be asked: a question for a person is cancelled, other requests are not supported.
 fn declined_answer(method: &str) -> Result<Value, ErrorData> {
     match method {
         "elicitation/create" => Ok(json!({"action": "cancel"})),

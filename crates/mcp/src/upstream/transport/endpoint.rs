@@ -1,4 +1,4 @@
-//! A server's address: requests to it carry the headers that its owner wants and the token that it wants.
+//! The address of a server, with the owner's headers and the access token for each request.
 
 use std::sync::Arc;
 
@@ -15,21 +15,21 @@ use crate::upstream::error::UpstreamError;
 use crate::upstream::http_client::{UpstreamHttpClient, redirect_target};
 use crate::upstream::response_body::{StreamedResponse, read_excerpt};
 
-/// What answers may be.
+/// The media types of responses.
 pub(in crate::upstream) const JSON: &str = "application/json";
 pub(in crate::upstream) const EVENT_STREAM: &str = "text/event-stream";
-/// How often a request that was refused for want of authorization is sent again.
+/// Maximum number of retries of an unauthorized request.
 const MAX_CHALLENGES: usize = 2;
-/// Headers that are the transport's own.
+/// Headers that the transport sets itself.
 const RESERVED_HEADERS: &[&str] =
     &["accept", "content-type", "content-length", "host", "connection", "transfer-encoding"];
 
-/// Where a server is.
+/// The address of a server.
 pub(in crate::upstream) struct HttpEndpoint {
     client: UpstreamHttpClient,
     url: Url,
     uri: Uri,
-    /// Those of every request.
+    /// The headers of every request.
     headers: HeaderMap,
     slug: Slug,
     authorizer: Arc<dyn Authorizer>,
@@ -43,7 +43,7 @@ impl std::fmt::Debug for HttpEndpoint {
 
 impl HttpEndpoint {
     /// # Errors
-    /// Where the address or a header can't be used.
+    /// [`UpstreamError::InvalidDefinition`] if the address or a header is invalid.
     pub(in crate::upstream) fn new(
         client: UpstreamHttpClient,
         url: &str,
@@ -79,7 +79,7 @@ impl HttpEndpoint {
         &self.url
     }
 
-    /// Sends a request with these headers beside its own. Any answer but a refusal for want of authorization is one.
+    /// Sends a request with additional headers. Returns any response except a refusal for lack of authorization.
     pub(in crate::upstream) async fn send(
         &self,
         method: Method,
@@ -108,7 +108,7 @@ impl HttpEndpoint {
             let challenge = response.headers().get(WWW_AUTHENTICATE);
             let is_challenge = status == StatusCode::UNAUTHORIZED
                 || (status == StatusCode::FORBIDDEN && challenge.is_some());
-            // A key that the owner gave is not for the authorizer to mend.
+            // The authorizer can't replace a key that the owner has set.
             if !is_challenge || self.headers.contains_key(AUTHORIZATION) {
                 return Ok(response);
             }
@@ -154,14 +154,14 @@ impl HttpEndpoint {
     }
 }
 
-/// Whether an answer has this media type.
+/// Returns true if a response has this media type.
 pub(in crate::upstream) fn has_media_type(response: &StreamedResponse, wanted: &str) -> bool {
     let value = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let media = value.and_then(|value| value.split(';').next());
     media.is_some_and(|media| media.trim().eq_ignore_ascii_case(wanted))
 }
 
-/// What requests name as their host (RFC 9112, section 3.2): all go to one origin.
+/// The `Host` header of all requests (RFC 9112, section 3.2), which go to one origin.
 fn host_of(url: &Url) -> Result<HeaderValue, UpstreamError> {
     let host = url.host_str().unwrap_or_default();
     let value = match url.port() {

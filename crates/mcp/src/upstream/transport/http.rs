@@ -1,5 +1,5 @@
-//! Streamable HTTP (2025-03-26 and later): each message is a POST, whose answer is one message or a stream of them.
-//! What a request's stream carries belongs to that request.
+//! Streamable HTTP (2025-03-26 and later): each message is a POST, and the response is one message or a stream of
+//! messages. The messages of a request's stream belong to that request.
 
 use std::sync::Arc;
 use std::sync::OnceLock;
@@ -27,9 +27,9 @@ const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 const NAME: HeaderName = HeaderName::from_static("mcp-name");
 const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 
-/// How often in a row a stream is taken up again that says nothing new.
+/// Maximum number of consecutive resumes of a stream without a new event.
 const MAX_RESUMES: usize = 5;
-/// How long to wait before that where the server does not say, and at most.
+/// Default delay before a resume, and its maximum.
 const RESUME_DELAY: Duration = Duration::from_secs(1);
 const MAX_RESUME_DELAY: Duration = Duration::from_secs(60);
 
@@ -42,15 +42,15 @@ pub(in crate::upstream) struct StreamableHttpTransport {
     version: OnceLock<(HeaderValue, ProtocolEra)>,
 }
 
-/// What a stream has come to.
+/// The result of reading a stream.
 enum StreamReadEnd {
-    /// The answer.
+    /// The response.
     Answer(Result<RawJson, UpstreamError>),
-    /// Its end.
+    /// The end of the stream.
     End,
 }
 
-/// How far a stream was read.
+/// The position in a stream.
 #[derive(Default)]
 struct StreamPosition {
     last_event_id: Option<String>,
@@ -62,15 +62,15 @@ impl StreamableHttpTransport {
         Self { address, max_bytes: limit, session: Mutex::default(), version: OnceLock::new() }
     }
 
-    /// Says which version is spoken from now on.
+    /// Sets the protocol version of all further requests.
     pub(in crate::upstream) fn set_version(&self, version: &str, era: ProtocolEra) {
         if let Ok(value) = HeaderValue::from_str(version) {
-            // It is settled once.
+            // There is only one handshake.
             let _ = self.version.set((value, era));
         }
     }
 
-    /// Sends what nobody waits for an answer to.
+    /// Sends a message that needs no response.
     pub(in crate::upstream) async fn send(&self, frame: Bytes) -> Result<(), UpstreamError> {
         let (headers, session) = self.headers(None);
         let response = self.address.send(Method::POST, self.address.url(), &headers, Some(frame)).await?;
@@ -116,7 +116,7 @@ impl StreamableHttpTransport {
         })
     }
 
-    /// An answer that says no. JSON-RPC errors may come with any status.
+    /// Reads an error response. JSON-RPC errors may have any status.
     async fn read_error(&self, response: StreamedResponse) -> UpstreamError {
         let status = response.status();
         if !has_media_type(&response, JSON) || matches!(status.as_u16(), 401 | 403 | 429) {
@@ -135,7 +135,8 @@ impl StreamableHttpTransport {
         }
     }
 
-    /// An answer that comes in a stream. One that breaks off is taken up again where it was, in the era that has that.
+    /// Reads a response that arrives in a stream. An interrupted stream is resumed at its position, in the era that
+    /// supports that.
     async fn follow_stream(
         &self,
         handler: &impl MessageHandler,
@@ -177,7 +178,7 @@ impl StreamableHttpTransport {
         }
     }
 
-    /// Reads a stream until it has the answer to this request.
+    /// Reads a stream until the response to this request.
     async fn read_stream(
         &self,
         handler: &impl MessageHandler,
@@ -199,7 +200,7 @@ impl StreamableHttpTransport {
         Ok(StreamReadEnd::End)
     }
 
-    /// Opens a stream that no request belongs to, or takes one up again.
+    /// Opens a stream that belongs to no request, or resumes one.
     async fn open(&self, last: Option<&str>) -> Result<SseStream, UpstreamError> {
         let (mut headers, session) = self.headers(None);
         if let Some(last) = last.and_then(|last| HeaderValue::from_str(last).ok()) {
@@ -215,8 +216,7 @@ impl StreamableHttpTransport {
         }
     }
 
-    /// Listens to what the server says by itself, for as long as it lets us. Gives the reason where the connection is
-    /// of no use any more; otherwise never ends.
+    /// Listens to notifications of the server. Returns only if the connection has become unusable, with the reason.
     pub(in crate::upstream) async fn listen(&self, handler: &impl MessageHandler) -> UpstreamError {
         let mut place = StreamPosition::default();
         let mut failures = 0_u32;
@@ -243,7 +243,7 @@ impl StreamableHttpTransport {
                 }
                 Err(UpstreamError::SessionExpired) => return UpstreamError::SessionExpired,
                 Err(UpstreamError::ConnectionLost(_) | UpstreamError::Unreachable(_)) => failures += 1,
-                // It has no such stream.
+                // The server offers no such stream.
                 Err(_) => std::future::pending().await,
             }
             let wait = place.resume_delay().saturating_mul(1 << failures.min(6)).min(MAX_RESUME_DELAY);
@@ -251,16 +251,16 @@ impl StreamableHttpTransport {
         }
     }
 
-    /// Says that the MCP session is over.
+    /// Ends the MCP session.
     pub(in crate::upstream) async fn end_session(&self) {
         let (headers, session) = self.headers(None);
         if session {
-            // A server need not know this request.
+            // A server need not support this request.
             let _ = self.address.send(Method::DELETE, self.address.url(), &headers, None).await;
         }
     }
 
-    /// The headers of a request, or of another message, and whether it is part of an MCP session.
+    /// The headers of a request or other message. The flag is true if it belongs to an MCP session.
     fn headers(&self, request: Option<&OutgoingRequest<'_>>) -> (HeaderMap, bool) {
         let mut all = HeaderMap::with_capacity(8);
         let settled = self.version.get();
@@ -300,13 +300,13 @@ impl StreamPosition {
         }
     }
 
-    /// How long to wait before the stream is taken up again.
+    /// The delay before the stream is resumed.
     fn resume_delay(&self) -> Duration {
         self.retry_ms.map_or(RESUME_DELAY, Duration::from_millis).min(MAX_RESUME_DELAY)
     }
 }
 
-/// The answer to this request, where it is in here; all else is passed on.
+/// Finds the response to this request. Other messages go to the handler.
 fn find_answer(
     handler: &impl MessageHandler,
     text: &[u8],
@@ -318,7 +318,7 @@ fn find_answer(
         IncomingMessage::Result(of, result) if of == id && answer.is_none() => {
             answer = Some(Ok(result.to_owned().into()));
         }
-        // A server that could not read the request does not know its id.
+        // A server that could not parse the request does not know its id.
         IncomingMessage::Error(of, error) if of.is_none_or(|of| of == id) && answer.is_none() => {
             answer = Some(Err(UpstreamError::RpcError(error)));
         }

@@ -1,4 +1,4 @@
-//! Requests whose answers come in where all messages do.
+//! Requests that wait for their responses on a shared stream.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use crate::upstream::error::UpstreamError;
 
 type PendingResult = Result<RawJson, UpstreamError>;
 
-/// Who waits for which answer.
+/// The waiting requests by id.
 #[derive(Debug, Default)]
 pub(in crate::upstream) struct PendingResponses {
     state: Mutex<PendingResponsesState>,
@@ -19,11 +19,11 @@ pub(in crate::upstream) struct PendingResponses {
 #[derive(Debug, Default)]
 struct PendingResponsesState {
     waiting: HashMap<u64, oneshot::Sender<PendingResult>>,
-    /// Why nothing comes any more.
+    /// The reason why no more responses arrive.
     error: Option<UpstreamError>,
 }
 
-/// Waits for one answer; gives it up when it is dropped.
+/// Waits for one response. Dropping it stops waiting.
 #[derive(Debug)]
 pub(in crate::upstream) struct ResponseWaiter<'a> {
     pending: &'a PendingResponses,
@@ -32,10 +32,10 @@ pub(in crate::upstream) struct ResponseWaiter<'a> {
 }
 
 impl PendingResponses {
-    /// Waits for an answer from now on.
+    /// Registers a request.
     ///
     /// # Errors
-    /// Where nothing comes any more.
+    /// [`UpstreamError::NotConnected`] if no more responses arrive.
     pub(in crate::upstream) fn register(&self, id: u64) -> Result<ResponseWaiter<'_>, UpstreamError> {
         let (sender, answer) = oneshot::channel();
         let mut state = self.state.lock();
@@ -46,13 +46,13 @@ impl PendingResponses {
         Ok(ResponseWaiter { pending: self, id, answer })
     }
 
-    /// An answer came. False where nobody waits for it: it is late, or a second one.
+    /// Delivers a response. Returns false if no request waits for it, because it is late or duplicate.
     pub(in crate::upstream) fn complete(&self, id: u64, answer: PendingResult) -> bool {
         let waiting = self.state.lock().waiting.remove(&id);
         waiting.is_some_and(|waiting| waiting.send(answer).is_ok())
     }
 
-    /// Nothing comes any more.
+    /// Fails all requests, now and later.
     pub(in crate::upstream) fn fail_all(&self, fault: &UpstreamError) {
         let waiting = {
             let mut state = self.state.lock();
@@ -60,12 +60,12 @@ impl PendingResponses {
             std::mem::take(&mut state.waiting)
         };
         for (_, waiting) in waiting {
-            // Whoever waited may have gone.
+            // The receiver may be gone.
             let _ = waiting.send(Err(fault.clone()));
         }
     }
 
-    /// The only request that is waited for.
+    /// The id of the only waiting request, if there is exactly one.
     pub(in crate::upstream) fn sole_id(&self) -> Option<u64> {
         let state = self.state.lock();
         let mut ids = state.waiting.keys();
@@ -74,7 +74,7 @@ impl PendingResponses {
 }
 
 impl ResponseWaiter<'_> {
-    /// The answer.
+    /// Waits for the response.
     pub(in crate::upstream) async fn recv(mut self) -> PendingResult {
         (&mut self.answer).await.unwrap_or_else(|_| Err(UpstreamError::ConnectionLost("it ended".to_owned())))
     }

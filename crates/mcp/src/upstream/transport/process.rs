@@ -1,4 +1,4 @@
-//! A server's program: started with the environment that is stated and no other, ended with all that it started.
+//! The program of a server: started with exactly the given environment, and stopped with all its child processes.
 
 use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
@@ -12,21 +12,21 @@ use tokio::time::timeout;
 use crate::upstream::error::UpstreamError;
 use crate::upstream::log::ServerLog;
 
-/// The longest line of its standard error that is taken as one, in bytes.
+/// Maximum length of a line of its standard error, in bytes.
 const MAX_LINE_BYTES: usize = 8 << 10;
-/// How long its standard error may stay open once it has ended.
+/// Time that its standard error may stay open after its exit.
 const STDERR_GRACE: Duration = Duration::from_millis(200);
 
-/// How a program is started.
+/// The command that starts a program.
 pub(in crate::upstream) struct LaunchCommand {
     pub(in crate::upstream) command: String,
     pub(in crate::upstream) args: Vec<String>,
-    /// All of its environment.
+    /// The complete environment.
     pub(in crate::upstream) environment: Vec<(String, SecretString)>,
     pub(in crate::upstream) folder: PathBuf,
 }
 
-/// A program that runs. Dropped, it is killed with all that is left of its group.
+/// A running program. Dropping it kills its process group.
 #[derive(Debug)]
 pub(in crate::upstream) struct ServerProcess {
     child: Child,
@@ -35,7 +35,7 @@ pub(in crate::upstream) struct ServerProcess {
 }
 
 impl ServerProcess {
-    /// Starts it, and gives its input and output.
+    /// Starts the program, and returns its input and output.
     pub(in crate::upstream) fn start(
         launch: &LaunchCommand,
     ) -> Result<(Self, ChildStdin, ChildStdout), UpstreamError> {
@@ -66,33 +66,33 @@ impl ServerProcess {
         Ok((Self { child, group, stderr }, stdin, stdout))
     }
 
-    /// Reads what it complains of, until nobody can any more. Apart from it, so that it goes on while it is ended.
+    /// Takes the standard error, to read it in a task that continues while the program stops.
     pub(in crate::upstream) fn take_stderr(&mut self) -> Option<ChildStderr> {
         self.stderr.take()
     }
 
-    /// Waits until it has ended.
+    /// Waits for the exit.
     pub(in crate::upstream) async fn wait(&mut self) -> Option<ExitStatus> {
         self.child.wait().await.ok()
     }
 
-    /// Ends it, once its input is closed: it may end by itself within half of this time, is told to within the other
-    /// half, and is then killed, with all that it started.
+    /// Stops the program after its input was closed: it has half of `within` to exit by itself, then gets SIGTERM,
+    /// and after the other half its process group is killed.
     pub(in crate::upstream) async fn terminate(mut self, within: Duration) {
         let half = within / 2;
         if timeout(half, self.child.wait()).await.is_err() {
             self.group.terminate();
-            // Whatever comes of it, the group is killed below.
+            // In any case the group is killed below.
             let _ = timeout(half, self.child.wait()).await;
         }
         self.group.kill();
         let _ = self.child.start_kill();
-        // Reaps it, so that nothing of it is left.
+        // Reaps the process.
         let _ = timeout(STDERR_GRACE, self.child.wait()).await;
     }
 }
 
-/// Reads what a program complains of into the log, until nobody holds the pipe any more.
+/// Copies the standard error of a program to the log, until no process holds the pipe.
 pub(in crate::upstream) async fn log_stderr(stderr: ChildStderr, log: impl AsRef<ServerLog>) {
     let mut reader = BufReader::new(stderr);
     let mut line = Vec::new();
@@ -117,7 +117,7 @@ pub(in crate::upstream) async fn log_stderr(stderr: ChildStderr, log: impl AsRef
     }
 }
 
-/// How it ended, in words.
+/// A message about the exit status.
 pub(in crate::upstream) fn exit_message(status: Option<ExitStatus>) -> String {
     #[cfg(unix)]
     if let Some(signal) = status.and_then(|status| std::os::unix::process::ExitStatusExt::signal(&status)) {
@@ -129,7 +129,7 @@ pub(in crate::upstream) fn exit_message(status: Option<ExitStatus>) -> String {
     }
 }
 
-/// The process group of a program: children of it would live on.
+/// The process group of a program, because its children would survive it.
 #[derive(Debug)]
 struct ProcessGroup {
     #[cfg(unix)]
@@ -153,7 +153,7 @@ impl ProcessGroup {
 
     fn signal(&self, signal: rustix::process::Signal) {
         if let Some(leader) = self.leader {
-            // An error means that nobody is left.
+            // An error means that the group is empty.
             let _ = rustix::process::kill_process_group(leader, signal);
         }
     }

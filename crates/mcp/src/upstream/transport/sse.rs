@@ -1,5 +1,5 @@
-//! HTTP with SSE (2024-11-05): one stream that all messages come in by, and an address to send them to, which the
-//! stream names first.
+//! HTTP with SSE (2024-11-05): one stream for all incoming messages, whose first event names the address for outgoing
+//! ones.
 
 use bytes::Bytes;
 use http::{HeaderMap, Method};
@@ -16,21 +16,21 @@ use crate::upstream::exchange::MessageOrigin;
 use crate::upstream::frame;
 use crate::upstream::response_body::read_excerpt;
 
-/// A server that is spoken to in this way.
+/// The transport HTTP with SSE.
 #[derive(Debug)]
 pub(in crate::upstream) struct SseTransport {
     address: HttpEndpoint,
-    /// Where messages go.
+    /// The address for messages.
     endpoint: Url,
     pending: PendingResponses,
 }
 
-/// The stream that [`pump`] serves.
+/// The stream for [`pump`].
 #[derive(Debug)]
 pub(in crate::upstream) struct SseMessages(SseStream);
 
 impl SseTransport {
-    /// Opens the stream, and waits until it has said where messages go.
+    /// Opens the stream, and waits for the address for messages.
     pub(in crate::upstream) async fn open(
         address: HttpEndpoint,
         limit: usize,
@@ -76,7 +76,7 @@ impl SseTransport {
     }
 }
 
-/// Where messages go. Keys are sent there, so it must be of the same origin.
+/// Parses the address for messages. Requests contain keys, so it must have the same origin.
 fn parse_endpoint(stream: &Url, said: &[u8]) -> Result<Url, UpstreamError> {
     let said = String::from_utf8_lossy(said);
     let endpoint = stream.join(said.trim());
@@ -91,7 +91,7 @@ fn parse_endpoint(stream: &Url, said: &[u8]) -> Result<Url, UpstreamError> {
     Ok(endpoint)
 }
 
-/// Takes messages until the stream ends; says why it did.
+/// Passes messages to the handler until the stream ends. Returns the reason.
 pub(in crate::upstream) async fn pump(handler: impl MessageHandler, messages: SseMessages) -> UpstreamError {
     let SseMessages(mut stream) = messages;
     loop {

@@ -1,41 +1,41 @@
-//! Reads a stream of server-sent events as they come (HTML standard, section 9.2.6).
+//! Parser for a stream of server-sent events (HTML standard, section 9.2.6).
 
 /// One event.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(in crate::upstream) struct McpSseEvent {
-    /// What kind; `message` where nothing was said.
+    /// The event type; `None` means `message`.
     pub(in crate::upstream) kind: Option<String>,
-    /// What it says, its lines joined by line feeds.
+    /// The data, with its lines joined by line feeds.
     pub(in crate::upstream) data: Vec<u8>,
-    /// Its id, where it has one: what was last seen.
+    /// The event id, which marks the position in the stream.
     pub(in crate::upstream) id: Option<String>,
-    /// How long to wait before connecting again, in milliseconds.
+    /// The delay before a reconnect, in milliseconds.
     pub(in crate::upstream) retry: Option<u64>,
 }
 
-/// An event is longer than it may be.
+/// An event is too long.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::upstream) struct SseEventTooLong;
 
-/// Takes bytes and gives events.
+/// Converts bytes to events.
 #[derive(Debug)]
 pub(in crate::upstream) struct McpSseParser {
     buffer: Vec<u8>,
-    /// From where in `held` on nothing was looked at.
+    /// The offset of the first unexamined byte.
     scan_start: usize,
     limit: usize,
     event: McpSseEvent,
-    /// Whether anything was said since the last event.
+    /// True if there is content since the last event.
     has_content: bool,
     is_first: bool,
     after_return: bool,
 }
 
-/// How much of what was read may lie about.
+/// Maximum number of consumed bytes to keep in the buffer.
 const MAX_CONSUMED_BYTES: usize = 64 << 10;
 
 impl McpSseParser {
-    /// Events have at most this many bytes.
+    /// Creates a parser for events of at most `limit` bytes.
     pub(in crate::upstream) fn new(limit: usize) -> Self {
         Self {
             buffer: Vec::new(),
@@ -48,7 +48,7 @@ impl McpSseParser {
         }
     }
 
-    /// Takes more of the stream.
+    /// Adds bytes of the stream.
     pub(in crate::upstream) fn push(&mut self, bytes: &[u8]) {
         if self.scan_start > MAX_CONSUMED_BYTES || self.scan_start == self.buffer.len() {
             self.buffer.drain(..self.scan_start);
@@ -57,10 +57,10 @@ impl McpSseParser {
         self.buffer.extend_from_slice(bytes);
     }
 
-    /// The next event that is whole.
+    /// The next complete event.
     ///
     /// # Errors
-    /// [`TooLong`]; the stream is of no use any more.
+    /// [`SseEventTooLong`]; the stream is then unusable.
     pub(in crate::upstream) fn next(&mut self) -> Result<Option<McpSseEvent>, SseEventTooLong> {
         loop {
             if self.after_return && self.buffer.get(self.scan_start) == Some(&b'\n') {
@@ -92,7 +92,7 @@ impl McpSseParser {
         }
     }
 
-    /// An empty line ends an event.
+    /// Ends an event at an empty line.
     fn dispatch(&mut self) -> Option<McpSseEvent> {
         if !std::mem::take(&mut self.has_content) {
             return None;

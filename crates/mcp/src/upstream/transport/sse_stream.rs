@@ -1,4 +1,4 @@
-//! A stream of events as the answer to a request.
+//! A stream of events as the response to a request.
 
 use std::time::Duration;
 
@@ -8,9 +8,9 @@ use super::sse_events::{McpSseEvent, McpSseParser, SseEventTooLong};
 use crate::upstream::error::UpstreamError;
 use crate::upstream::response_body::StreamedResponse;
 
-/// How long the rest of a stream is waited for that has said all that matters.
+/// Time to wait for the rest of a stream after its last relevant event.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
-/// How much of it is read, in bytes.
+/// Maximum size of that rest, in bytes.
 const DRAIN_BYTES: usize = 64 << 10;
 
 /// A stream of events.
@@ -26,7 +26,7 @@ impl SseStream {
         Self { response, events: McpSseParser::new(limit), limit }
     }
 
-    /// The next event; none where the stream has ended.
+    /// The next event; `None` at the end of the stream.
     pub(super) async fn next(&mut self) -> Result<Option<McpSseEvent>, UpstreamError> {
         loop {
             match self.events.next() {
@@ -41,8 +41,8 @@ impl SseStream {
         }
     }
 
-    /// Reads what is left, so that the connection can be used again. Servers end a stream with its last event, so
-    /// mostly nothing is.
+    /// Reads the rest in the background, so that the connection can be reused. Servers usually end a stream with its
+    /// last event, so there is little to read.
     pub(super) fn drain(mut self) {
         if let Some(Ok(None) | Err(_)) = self.response.next_chunk().now_or_never() {
             return;

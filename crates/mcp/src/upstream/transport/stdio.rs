@@ -1,4 +1,4 @@
-//! Messages as lines: one each, over a pair of pipes (MCP's stdio transport).
+//! MCP's stdio transport: one message per line, over a pair of pipes.
 
 use std::sync::Arc;
 
@@ -14,11 +14,11 @@ use crate::upstream::error::UpstreamError;
 use crate::upstream::exchange::MessageOrigin;
 use crate::upstream::frame;
 
-/// How many messages wait to be written.
+/// Capacity of the queue of outgoing messages.
 const QUEUE_CAPACITY: usize = 64;
-/// How much of a line that is too long is kept, to see what it answers.
+/// Length of the part of an overlong line that is kept to find its id.
 const LINE_HEAD_BYTES: usize = 256;
-/// How much is read at once.
+/// Size of the read buffer.
 const READ_BUFFER_BYTES: usize = 64 << 10;
 
 /// The gateway's end of the pipes.
@@ -28,7 +28,7 @@ pub(in crate::upstream) struct StdioTransport {
     pending: Arc<PendingResponses>,
 }
 
-/// The ends that [`pump`] serves.
+/// The ends of the pipes for [`pump`].
 pub(in crate::upstream) struct PipeEnds<R, W> {
     reader: R,
     writer: W,
@@ -70,7 +70,7 @@ impl StdioTransport {
     }
 }
 
-/// Carries messages until either pipe ends; says why it did.
+/// Transports messages until either pipe ends. Returns the reason.
 pub(in crate::upstream) async fn pump<R, W>(
     handler: impl MessageHandler,
     ends: PipeEnds<R, W>,
@@ -109,7 +109,7 @@ where
 }
 
 impl IncomingLines {
-    /// Reads lines until there are no more.
+    /// Reads lines until the end of the output.
     async fn read_lines(
         &self,
         handler: &impl MessageHandler,
@@ -117,7 +117,7 @@ impl IncomingLines {
     ) -> UpstreamError {
         let limit = self.max_bytes;
         let mut line = Vec::new();
-        // How long the line is where it is too long to be kept.
+        // The length of a line, also of one that is too long to store.
         let mut length = 0;
         loop {
             let bytes = match reader.fill_buf().await {
@@ -148,7 +148,7 @@ impl IncomingLines {
         }
     }
 
-    /// The answer is too long, where it can be seen which one it is.
+    /// Fails the request that an overlong line answers, if its id can be found.
     fn reject_long_line(&self, handler: &impl MessageHandler, head: &[u8], length: usize) {
         let limit = self.max_bytes;
         handler.log_anomaly(&format!("its output has a line of {length} bytes; at most {limit} are taken"));
@@ -171,7 +171,7 @@ fn handle_line(handler: &impl MessageHandler, line: &[u8]) {
     }
 }
 
-/// The id that a message begins with.
+/// The id at the start of a message.
 fn id_in(head: &[u8]) -> Option<u64> {
     let head = String::from_utf8_lossy(head);
     let (_, after) = head.split_once(r#""id":"#)?;
@@ -179,7 +179,7 @@ fn id_in(head: &[u8]) -> Option<u64> {
     digits.parse().ok()
 }
 
-/// A message in one line: between tokens, line feeds are nothing but space.
+/// Replaces line breaks with spaces, which are equivalent between tokens.
 fn to_single_line(frame: Bytes) -> Bytes {
     if memchr::memchr2(b'\n', b'\r', &frame).is_none() {
         return frame;
