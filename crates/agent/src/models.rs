@@ -83,7 +83,7 @@ pub enum ModelLookupError {
         close: Vec<String>,
     },
     /// Only its provider is named, for which no model is set.
-    #[error("{name:?} names a model provider and no model, and none is set for it")]
+    #[error("{name:?} is a model provider without a default model")]
     NoDefaultModel {
         /// The provider's name.
         name: String,

@@ -1,10 +1,10 @@
-//! Puts an answer together from its events.
+//! Collects the events of a response.
 
 use crate::event::{FinishReason, ModelEvent};
 use crate::message::MessagePart;
 use crate::usage::ModelUsage;
 
-/// An answer, or as much of it as came.
+/// A response, or its beginning.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct CollectedResponse {
     /// Its parts in order. Incomplete text comes last.
@@ -13,11 +13,11 @@ pub struct CollectedResponse {
     pub usage: ModelUsage,
     /// Reason for its end; `None` if it is truncated.
     pub finish: Option<FinishReason>,
-    /// The model that answered, as the provider calls it.
+    /// Name of the model as the provider reports it.
     pub model: Option<String>,
 }
 
-/// Puts an answer together.
+/// Collects a response.
 #[derive(Debug, Default)]
 pub struct ResponseCollector {
     collected: CollectedResponse,

@@ -81,9 +81,9 @@ impl ProviderConfig {
         if let Some(key) = &self.key {
             let value = HeaderValue::try_from(format!("{prefix}{}", key.expose_secret().trim()));
             let mut value = value.map_err(|_| {
-                let message = "the key has a character in it that no key can have";
+                let message = "the key contains an invalid character";
                 ModelError::new(ModelErrorKind::Auth, Arc::clone(&self.name), message)
-                    .with_hint(format!("It comes from {}; look for line breaks in it.", self.key_location))
+                    .with_hint(format!("It comes from {}. Check it for line breaks.", self.key_location))
             })?;
             value.set_sensitive(true);
             headers.insert(name, value);

@@ -171,11 +171,11 @@ impl ModelExchange {
             }
             BodyChunk::TimedOut if self.has_output => {
                 let idle = config.timeouts.idle;
-                return Err(failure::timed_out(&config, "nothing more came", idle, "idle_s"));
+                return Err(failure::timed_out(&config, "the response stopped", idle, "idle_s"));
             }
             BodyChunk::TimedOut if reading.has_started => {
                 let first_token = config.timeouts.first_token;
-                return Err(failure::timed_out(&config, "not a word came", first_token, "first_token_s"));
+                return Err(failure::timed_out(&config, "no output", first_token, "first_token_s"));
             }
             BodyChunk::TimedOut => {
                 return Err(first_byte_timeout_failure(
@@ -214,7 +214,7 @@ impl ModelExchange {
         match decide(&retries, self.attempt, failure, self.endpoint.http.jitter_fraction()) {
             RetryVerdict::Retry(wait, error) => {
                 let attempt = self.attempt;
-                tracing::debug!(provider = %error.provider, attempt, ?wait, %error, "a model is asked again");
+                tracing::debug!(provider = %error.provider, attempt, ?wait, %error, "retrying a model request");
                 self.queued_events.push_back(ModelEvent::Retrying { attempt, wait, error });
                 self.state = ExchangeState::BackingOff(Instant::now() + wait);
             }
@@ -232,7 +232,7 @@ async fn with_similar_models(endpoint: &ApiEndpoint, model: &str, error: ModelEr
     }
     match timeout(SIMILAR_MODELS_TIMEOUT, list_models(endpoint)).await {
         Ok(Ok(offered)) => failure::with_similar_models(error, model, &offered),
-        _ => error.with_hint("Check the model's id; which ones there are could not be found out just now."),
+        _ => error.with_hint("Check the model's id. The list of models is not available now."),
     }
 }
 
@@ -258,5 +258,5 @@ fn first_byte_timeout_failure(
         Some(effort) if effort != ReasoningEffort::None => "first_token_s",
         _ => "first_byte_s",
     };
-    failure::timed_out(config, "no answer began", waited, setting)
+    failure::timed_out(config, "no response", waited, setting)
 }

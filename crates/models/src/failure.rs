@@ -90,16 +90,14 @@ pub(crate) fn protocol_failure(config: &ProviderConfig, what: &str, shown: &str)
     let quoted = sanitize_quote(config, shown);
     let message = if quoted.is_empty() { what.to_owned() } else { format!("{what}: {quoted}") };
     let error = ModelError::new(ModelErrorKind::Protocol, Arc::clone(&config.name), message);
-    AttemptFailure::permanent(
-        error.with_hint("Check base_url and kind: this may be another API, or a page in its place."),
-    )
+    AttemptFailure::permanent(error.with_hint("Check base_url and kind. The server may have another API."))
 }
 
 /// Returns the failure for a response that ended without a finish reason, so it is incomplete.
 pub(crate) fn truncated_response(config: &ProviderConfig) -> AttemptFailure {
-    let message = "the answer ended in the middle";
+    let message = "the response is incomplete";
     let error = ModelError::new(ModelErrorKind::Network, Arc::clone(&config.name), message);
-    AttemptFailure::from(error.with_hint("What came of it is kept. Ask again, or let the model go on."))
+    AttemptFailure::from(error.with_hint("The text so far is kept. Retry, or let the model continue."))
 }
 
 /// Returns the failure for a timeout of `waited`. `setting` is the setting that configures it.
@@ -111,18 +109,18 @@ pub(crate) fn timed_out(
 ) -> AttemptFailure {
     let message = format!("{what} within {} s", waited.as_secs_f64());
     let error = ModelError::new(ModelErrorKind::Timeout, Arc::clone(&config.name), message);
-    let hint =
-        format!("Where this model needs longer, set timeouts.{setting} of {:?} higher.", &*config.name);
+    let hint = format!("If this model needs more time, increase timeouts.{setting} of {:?}.", &*config.name);
     AttemptFailure::from(error.with_hint(hint))
 }
 
 fn from_redirect(config: &ProviderConfig, status: StatusCode, headers: &HeaderMap) -> AttemptFailure {
     let to = headers.get(http::header::LOCATION).and_then(|to| to.to_str().ok()).unwrap_or("nowhere");
-    let message = format!("answered {} and leads to {}", status.as_u16(), sanitize_quote(config, to));
+    let message =
+        format!("responded with {} and redirects to {}", status.as_u16(), sanitize_quote(config, to));
     let mut error = ModelError::new(ModelErrorKind::InvalidRequest, Arc::clone(&config.name), message);
     error.status = Some(status.as_u16());
     AttemptFailure::permanent(
-        error.with_hint("Redirects are not followed, so that no key goes astray: correct base_url."),
+        error.with_hint("Redirects are not followed, to protect the key. Correct base_url."),
     )
 }
 

@@ -14,7 +14,7 @@ pub enum MessageRole {
     User,
     /// The model's.
     Assistant,
-    /// The results of the model's tool calls, all those of one answer together.
+    /// Results of the model's tool calls: all results of one response together.
     Tool,
 }
 

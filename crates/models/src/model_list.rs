@@ -30,7 +30,7 @@ pub(crate) async fn list_models(endpoint: &ApiEndpoint) -> Result<Vec<AvailableM
         let body = fetch_page(endpoint, api.model_list_url(config, cursor.as_deref())).await?;
         let page = api.parse_model_list(&body).ok_or_else(|| {
             let shown = String::from_utf8_lossy(&body);
-            failure::protocol_failure(config, "what came is no list of models", &shown).error
+            failure::protocol_failure(config, "the response is not a list of models", &shown).error
         })?;
         models.extend(page.models);
         cursor = page.next.filter(|next| !next.is_empty());
@@ -45,7 +45,7 @@ async fn fetch_page(endpoint: &ApiEndpoint, url: Url) -> Result<Vec<u8>, ModelEr
     let ApiEndpoint { api, config, http } = endpoint;
     let response = timeout(PAGE_TIMEOUT, http.get(config, url.clone(), api.headers(config)?)).await;
     let response = response
-        .unwrap_or_else(|_| Err(failure::timed_out(config, "no answer began", PAGE_TIMEOUT, "first_byte_s")));
+        .unwrap_or_else(|_| Err(failure::timed_out(config, "no response", PAGE_TIMEOUT, "first_byte_s")));
     let response = response.map_err(|failure| failure.error)?;
     let (status, headers) = (response.status(), response.headers().clone());
     let body = ModelResponseBody::new(response);

@@ -23,21 +23,21 @@ pub(crate) struct RequestBodyWriter<'a> {
 }
 
 impl<'a> RequestBodyWriter<'a> {
-    /// An object with no field yet, for about `size` bytes.
+    /// Starts an empty object with a capacity of `size` bytes.
     pub(crate) fn new(extra: &'a JsonObject, size: usize) -> Self {
         let mut bytes = Vec::with_capacity(size);
         bytes.push(b'{');
         Self { bytes, extra, written: Vec::new(), failed: None }
     }
 
-    /// One more field.
+    /// Adds a field.
     pub(crate) fn field(&mut self, name: &str, value: &(impl Serialize + ?Sized)) {
         if !self.extra.contains_key(name) {
             self.write(name, value);
         }
     }
 
-    /// One more field, where there is a value.
+    /// Adds a field if it has a value.
     pub(crate) fn optional_field(&mut self, name: &str, value: Option<&(impl Serialize + ?Sized)>) {
         if let Some(value) = value {
             self.field(name, value);
@@ -72,7 +72,7 @@ impl<'a> RequestBodyWriter<'a> {
         match self.failed {
             None => Ok(self.bytes.into()),
             Some(error) => {
-                let message = format!("the request can't be written: {error}");
+                let message = format!("the request can't be serialized: {error}");
                 Err(ModelError::new(ModelErrorKind::InvalidRequest, Arc::clone(provider), message))
             }
         }
@@ -132,16 +132,16 @@ pub(crate) fn check_tool_count(provider: &Arc<str>, count: usize, most: usize) -
     if count <= most {
         return Ok(());
     }
-    let message = format!("the request has {count} tools; this API takes at most {most}");
+    let message = format!("the request has {count} tools; this API accepts at most {most}");
     let error = ModelError::new(ModelErrorKind::InvalidRequest, Arc::clone(provider), message);
     Err(error
-        .with_hint("Set max_tools of the agent or of the model lower, or choose fewer tools for the agent."))
+        .with_hint("Reduce max_tools of the agent or of the model, or choose fewer tools for the agent."))
 }
 
 /// Converts a body to JSON.
 pub(crate) fn body_json(config: &ProviderConfig, body: &[u8]) -> Result<RawJson, ModelError> {
     serde_json::from_slice(body).map_err(|error| {
-        let message = format!("the request can't be written: {error}");
+        let message = format!("the request can't be serialized: {error}");
         ModelError::new(ModelErrorKind::InvalidRequest, Arc::clone(&config.name), message)
     })
 }

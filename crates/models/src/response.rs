@@ -33,7 +33,7 @@ enum BodyFormat {
     Unknown(Vec<u8>),
     EventStream(SseParser),
     Json(Vec<u8>),
-    /// A web page in place of an answer.
+    /// A web page instead of a response.
     HtmlPage(Vec<u8>),
 }
 
@@ -60,7 +60,7 @@ impl ResponseReader {
         if self.read > MAX_RESPONSE_BYTES {
             return Err(failure::protocol_failure(
                 config,
-                &format!("the answer has more than {MAX_RESPONSE_BYTES} bytes"),
+                &format!("the response has more than {MAX_RESPONSE_BYTES} bytes"),
                 "",
             ));
         }
@@ -129,7 +129,7 @@ impl ResponseReader {
                 if body.len() > MAX_EVENT_BYTES {
                     return Err(failure::protocol_failure(
                         config,
-                        &format!("the answer has more than {MAX_EVENT_BYTES} bytes"),
+                        &format!("the response has more than {MAX_EVENT_BYTES} bytes"),
                         "",
                     ));
                 }
@@ -168,7 +168,7 @@ fn detect_format(body: &[u8]) -> Option<BodyFormat> {
 
 fn html_page_failure(config: &ProviderConfig, page: &[u8]) -> AttemptFailure {
     let shown = String::from_utf8_lossy(page.get(..MAX_SHOWN_BYTES.min(page.len())).unwrap_or_default());
-    failure::protocol_failure(config, "answered with a web page", &shown)
+    failure::protocol_failure(config, "the response is a web page", &shown)
 }
 
 /// Returns the failure for an event that can't be parsed: the provider's error if the event contains one, else a
@@ -183,7 +183,11 @@ pub(crate) fn unexpected_event(
         Some(said) => failure::from_stream_error(config, model, &said),
         None => {
             let shown = data.get(..data.floor_char_boundary(MAX_SHOWN_BYTES)).unwrap_or_default();
-            failure::protocol_failure(config, &format!("what came is not of this API ({problem})"), shown)
+            failure::protocol_failure(
+                config,
+                &format!("the response does not match the API ({problem})"),
+                shown,
+            )
         }
     }
 }

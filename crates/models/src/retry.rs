@@ -36,12 +36,12 @@ pub(crate) fn decide(
     if attempt >= retries.max_attempts {
         return RetryVerdict::GiveUp(match attempt {
             1 => error,
-            count => append_to_message(error, &format!("It was asked {count} times.")),
+            count => append_to_message(error, &format!("{count} attempts failed.")),
         });
     }
     match error.retry_after {
         Some(wanted) if wanted > retries.max_backoff => {
-            let hint = format!("It wants to be left alone for {}.", format_duration(wanted));
+            let hint = format!("The provider asks to wait for {}.", format_duration(wanted));
             RetryVerdict::GiveUp(append_to_message(error, &hint))
         }
         // A little later than asked for, never sooner.

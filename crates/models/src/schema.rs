@@ -125,7 +125,7 @@ pub(crate) fn parse_schema(raw: &RawJson) -> Result<OrderedJson, NotExpressible>
     let bytes = raw.get().len();
     if bytes > MAX_BYTES {
         return Err(NotExpressible(format!(
-            "its schema has {bytes} bytes; models are told of at most {MAX_BYTES}"
+            "its schema has {bytes} bytes; models accept at most {MAX_BYTES}"
         )));
     }
     if nests_deeper_than(raw.get(), MAX_LEVELS) {

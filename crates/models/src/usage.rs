@@ -10,7 +10,7 @@ pub struct ModelUsage {
     pub input: Option<u64>,
     /// Written, those spent on thinking among them.
     pub output: Option<u64>,
-    /// Of those read, how many came from the provider's cache.
+    /// Number of input tokens from the provider's cache.
     pub cached: Option<u64>,
     /// Of those read, how many were written into the provider's cache, where that costs extra.
     pub cache_written: Option<u64>,

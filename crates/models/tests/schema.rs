@@ -50,7 +50,7 @@ fn renamed(converted: &ConvertedSchema, value: &Value) -> Value {
 }
 
 #[test]
-fn what_fits_the_original_fits_what_is_sent() {
+fn values_valid_in_the_original_are_valid_in_the_converted_schema() {
     let (mut fitting, mut sent) = (0, 0);
     for seed in 0..SCHEMAS {
         let mut chance = SeededRng::new(seed);
@@ -87,7 +87,7 @@ fn what_fits_the_original_fits_what_is_sent() {
 }
 
 #[test]
-fn a_schema_that_was_made_looser_says_so() {
+fn a_loosened_schema_reports_its_losses() {
     for seed in 0..SCHEMAS {
         let mut chance = SeededRng::new(seed);
         let original = generator::parameters(&mut chance);

@@ -183,7 +183,7 @@ fn entry(written: RawModelEntry, path: &Path, line: usize) -> Result<ModelEntry,
     let name = written.name.get_ref();
     if !is_name(name) {
         let message = format!(
-            "{name:?} can't be a name: a small letter, then at most {} small letters, digits and hyphens",
+            "{name:?} is not a valid name; use a lower-case letter, then at most {} lower-case letters, digits and hyphens",
             MAX_NAME - 1
         );
         note(SpannedProblem::new(written.name.span(), message));
@@ -211,17 +211,20 @@ fn entry(written: RawModelEntry, path: &Path, line: usize) -> Result<ModelEntry,
         overlay(Default::default(), written.retries.as_ref()).map_err(&mut note).unwrap_or_default();
     for (id, facts) in &written.models {
         if facts.get_ref().context_tokens == Some(0) || facts.get_ref().max_tools == Some(0) {
-            let message = format!("of the model {id:?} a number is 0; leave it out where it is not known");
+            let message = format!("a number of the model {id:?} is 0; remove it if it is not known");
             note(SpannedProblem::new(facts.span(), message));
         }
     }
     if let Some(model) = written.model.as_ref().filter(|model| model.get_ref().trim().is_empty()) {
-        note(SpannedProblem::new(model.span(), "the model's id is empty; leave it out where there is none"));
+        note(SpannedProblem::new(
+            model.span(),
+            "the model's id is empty; remove `model` if there is no default model",
+        ));
     }
     // An unknown kind has its own error.
     let has_switches = kind.is_none_or(ProviderKind::has_switches);
     if let Some(switches) = written.compatibility.as_ref().filter(|_| !has_switches) {
-        let words = "`compatibility` says what a server lacks of OpenAI's API; this kind speaks another";
+        let words = "`compatibility` applies only to OpenAI's APIs; this kind has another API";
         note(SpannedProblem::new(switches.span(), words).with_hint("remove it"));
     }
     let (Some(kind), Some(base_url)) = (kind, base_url) else { return Err(wrong) };
@@ -270,7 +273,7 @@ fn preset(written: &RawModelEntry) -> Result<Option<&'static ProviderPreset>, Sp
         let problem = SpannedProblem::new(said.span(), format!("there is no preset {:?}", said.get_ref()));
         match name_suggestions::did_you_mean(&close) {
             Some(hint) => problem.with_hint(hint),
-            None => problem.with_hint("give `kind` and `base_url` instead"),
+            None => problem.with_hint("use `kind` and `base_url` instead"),
         }
     })
 }
@@ -288,7 +291,7 @@ fn kind(
             match preset.filter(|preset| preset.kind != kind) {
                 Some(preset) => {
                     let message = format!("the preset {:?} is of the kind {}", preset.name, preset.kind);
-                    Err(SpannedProblem::new(said.span(), message).with_hint("leave `kind` out, or `preset`"))
+                    Err(SpannedProblem::new(said.span(), message).with_hint("remove `kind` or `preset`"))
                 }
                 None => Ok(Some(kind)),
             }
@@ -296,7 +299,7 @@ fn kind(
         (None, Some(preset)) => Ok(Some(preset.kind)),
         // What is wrong with the preset was said.
         (None, None) if written.preset.is_some() => Ok(None),
-        (None, None) => Err(SpannedProblem::new(written.name.span(), "it says neither `kind` nor `preset`")
+        (None, None) => Err(SpannedProblem::new(written.name.span(), "`kind` or `preset` is required")
             .with_hint(format!("kind is {}", ProviderKind::names()))),
     }
 }
@@ -313,7 +316,7 @@ fn base_url(
         (None, Some(preset)) => (preset.base_url, written.name.span()),
         (None, None) if kind.is_none() => return Ok(None),
         (None, None) => {
-            return Err(SpannedProblem::new(written.name.span(), "it does not say where it is")
+            return Err(SpannedProblem::new(written.name.span(), "`base_url` is required")
                 .with_hint("add base_url = \"https://…\""));
         }
     };
@@ -324,9 +327,9 @@ fn headers(written: &RawModelEntry) -> Result<http::HeaderMap, SpannedProblem> {
     let mut headers = http::HeaderMap::new();
     for (name, value) in &written.headers {
         let bad = |what: &str| SpannedProblem::new(value.span(), format!("headers: {name:?} {what}"));
-        let key = http::HeaderName::try_from(name.as_str()).map_err(|_| bad("can't be a header's name"))?;
+        let key = http::HeaderName::try_from(name.as_str()).map_err(|_| bad("is not a valid header name"))?;
         let mut value = http::HeaderValue::try_from(value.get_ref().as_str())
-            .map_err(|_| bad("has a value with characters that no header may hold"))?;
+            .map_err(|_| bad("has a value with characters that are invalid in a header"))?;
         value.set_sensitive(true);
         headers.insert(key, value);
     }

@@ -43,7 +43,7 @@ pub(super) async fn probe(model: &ModelRef, has_key: bool) -> ModelTestReport {
     let began = Instant::now();
     let mut seen = ProbeObservation::default();
     if timeout(TIMEOUT, ask(model, &mut seen)).await.is_err() {
-        let message = format!("no whole answer within {} s", TIMEOUT.as_secs());
+        let message = format!("no complete response within {} s", TIMEOUT.as_secs());
         seen.failed =
             Some(ModelError::new(ModelErrorKind::Timeout, Arc::clone(model.provider.name()), message));
     }
@@ -213,6 +213,6 @@ fn failed(check: &'static str, message: impl Into<String>, hint: Option<String>)
 }
 
 fn skipped(check: &'static str) -> ModelTestCheck {
-    let message = "not looked at, since something before it failed".to_owned();
+    let message = "skipped, because an earlier check failed".to_owned();
     ModelTestCheck { check, status: ModelCheckStatus::Skipped, message, hint: None }
 }

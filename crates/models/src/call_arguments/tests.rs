@@ -33,7 +33,7 @@ fn arguments_are_always_an_object() {
 }
 
 #[test]
-fn what_some_api_can_t_read_is_no_json() {
+fn json_that_some_api_can_t_read_is_unreadable() {
     for (json, readable) in [
         (r#"{"a":1e300}"#, true),
         (r#"{"a":1e400}"#, false),

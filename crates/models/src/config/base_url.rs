@@ -21,13 +21,13 @@ pub struct BaseUrl(Url);
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidBaseUrl {
     /// Not an address.
-    #[error("the address can't be understood: {0}; write a whole one, such as https://api.example.org/v1")]
+    #[error("invalid URL: {0}; use a complete one, for example https://api.example.org/v1")]
     Malformed(String),
     /// Something else than http or https.
-    #[error("only http and https addresses can be used, not {0}:")]
+    #[error("only http and https URLs are supported, not {0}:")]
     Scheme(String),
     /// It carries a key or a password.
-    #[error("the address has a user name, password, query or fragment in it; a key has a place of its own")]
+    #[error("the URL contains a user name, password, query or fragment; use `key` for a key")]
     Extras,
     /// Too long.
     #[error("the address has {0} bytes; at most {MAX_URL_BYTES} are allowed")]

@@ -113,7 +113,7 @@ impl<'de> Deserialize<'de> for ApiKeyHeader {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
         let name: HeaderName =
-            text.parse().map_err(|_| de::Error::custom(format!("{text:?} is no header's name")))?;
+            text.parse().map_err(|_| de::Error::custom(format!("{text:?} is not a valid header name")))?;
         Ok(Self { bearer: name == http::header::AUTHORIZATION, name })
     }
 }

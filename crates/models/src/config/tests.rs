@@ -5,7 +5,7 @@ fn config() -> ProviderConfig {
 }
 
 #[test]
-fn a_key_is_neither_shown_nor_sent_with_line_breaks() {
+fn a_key_is_not_shown_and_loses_line_breaks() {
     let config = config().with_key("sk-secret\n", "the file key.txt");
     assert!(!format!("{config:?}").contains("sk-secret"));
     let headers = config.key_header(http::header::AUTHORIZATION, "Bearer ").unwrap();
@@ -20,7 +20,7 @@ fn a_key_is_neither_shown_nor_sent_with_line_breaks() {
 }
 
 #[test]
-fn times_are_seconds() {
+fn timeouts_are_in_seconds() {
     let timeouts: ProviderTimeouts = serde_json::from_str(r#"{"first_byte_s":1.5}"#).unwrap();
     assert_eq!(timeouts.first_byte, std::time::Duration::from_millis(1500));
     assert_eq!(timeouts.connect, ProviderTimeouts::default().connect);

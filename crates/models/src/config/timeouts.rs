@@ -38,9 +38,9 @@ impl Default for ProviderTimeouts {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RetryPolicy {
-    /// Most requests, the first among them. 1: never again.
+    /// Maximum number of attempts, including the first one. 1 means no retry.
     pub max_attempts: u32,
-    /// Longest wait before another request. A provider that wants a longer one is not asked again.
+    /// Maximum delay before a retry. If a provider asks for a longer one, there is no retry.
     #[serde(rename = "max_backoff_s", with = "seconds")]
     pub max_backoff: Duration,
     /// The first wait where the provider names none; each further one is twice as long.

@@ -1,4 +1,4 @@
-//! Takes secrets out of what others say: some providers repeat the key that they refuse.
+//! Redaction of secrets in quotes: some providers repeat the key that they refuse.
 
 use std::borrow::Cow;
 
@@ -25,7 +25,7 @@ pub(super) fn redact_secrets<'a>(config: &ProviderConfig, text: &'a str) -> Cow<
     text
 }
 
-/// Without the word that says what kind of secret it is.
+/// Returns a secret without a prefix for its type.
 fn strip_auth_scheme(secret: &str) -> &str {
     secret.split_once(' ').map_or(secret, |(_, bare)| bare.trim())
 }

@@ -23,7 +23,7 @@ pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     Some(then.duration_since(now).unwrap_or_default())
 }
 
-/// `x-should-retry`, by which OpenAI and Anthropic overrule what a status means.
+/// Reads `x-should-retry`, which overrides the meaning of a status (OpenAI, Anthropic).
 pub(super) fn should_retry(headers: &HeaderMap) -> Option<bool> {
     match headers.get(SHOULD_RETRY)?.as_bytes() {
         b"true" => Some(true),

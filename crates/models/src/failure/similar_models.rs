@@ -13,12 +13,12 @@ pub(crate) fn with_similar_models(error: ModelError, model: &str, offered: &[Ava
     let close = similar_models(model, offered);
     if close.is_empty() {
         let hint = match offered.len() {
-            0 => "It offers no model at all.".to_owned(),
-            count => format!("It offers {count} models, none with a name like that."),
+            0 => "The provider offers no models.".to_owned(),
+            count => format!("The provider offers {count} models, none with a similar name."),
         };
         return error.with_hint(hint);
     }
-    error.with_hint(format!("It has: {}.", close.join(", ")))
+    error.with_hint(format!("Similar models: {}.", close.join(", ")))
 }
 
 fn similar_models<'a>(model: &str, offered: &'a [AvailableModel]) -> Vec<&'a str> {

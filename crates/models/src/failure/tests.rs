@@ -22,7 +22,7 @@ fn answer_with(status: u16, body: &str, headers: &HeaderMap) -> AttemptFailure {
 
 /// The kinds of refusals as their providers document them, and whether they are worth another attempt.
 #[test]
-fn refusals_of_all_providers() {
+fn errors_of_all_providers_are_classified() {
     for (status, body, kind, again) in [
         // OpenAI.
         (
@@ -236,19 +236,19 @@ fn refusals_of_all_providers() {
 }
 
 #[test]
-fn a_refused_key_is_named_by_its_place_and_never_shown() {
+fn a_refused_key_is_named_by_its_location_and_never_shown() {
     let error = answer(401, r#"{"error":{"message":"The key sk-0123456789 is wrong"}}"#).error;
     assert_eq!(error.to_string(), "mine: refused the key (HTTP 401): The key [redacted] is wrong");
     assert_eq!(
         error.hint.unwrap(),
-        "The key comes from the environment variable MINE_KEY. See whether it is whole, still valid, and may use this model."
+        "The key comes from the environment variable MINE_KEY. Check that it is complete, still valid, and allowed to use this model."
     );
     let mut without = config();
     without.key = None;
     let url = "https://x.org/".parse().unwrap();
     let error = from_response(&without, &url, "m", StatusCode::UNAUTHORIZED, &HeaderMap::new(), b"").error;
     assert_eq!(error.to_string(), "mine: refused the key (HTTP 401)");
-    assert_eq!(error.hint.unwrap(), "No key was sent: the environment variable MINE_KEY has none.");
+    assert_eq!(error.hint.unwrap(), "No key was sent: the environment variable MINE_KEY is not set.");
 }
 
 #[test]
@@ -261,28 +261,28 @@ fn secrets_in_headers_are_not_shown_either() {
 }
 
 #[test]
-fn what_a_provider_says_is_one_line_and_cut() {
+fn a_providers_text_is_one_line_and_truncated() {
     let error = answer(400, &format!("{{\"error\":\"a\\n\\u202Eb\\u001b[31m {}\"}}", "x".repeat(5000))).error;
     assert!(error.message.starts_with("refused the request (HTTP 400): a b [31m xxx"), "{}", error.message);
     assert!(error.message.ends_with('…') && error.message.len() < 700);
     let page = answer(502, "<html><TITLE> Bad\n gateway </TITLE>").error;
-    assert_eq!(page.message, "failed, or has too much to do (HTTP 502): a web page, \"Bad\\n gateway\"");
+    assert_eq!(page.message, "failed or is overloaded (HTTP 502): a web page, \"Bad\\n gateway\"");
 }
 
 #[test]
-fn the_address_is_shown_where_nothing_is_there() {
+fn the_requested_address_is_shown_if_it_does_not_exist() {
     let error = answer(404, "").error;
     let hint = error.hint.unwrap();
-    assert!(hint.starts_with("https://api.example.org/v1/chat/completions was asked."), "{hint}");
+    assert!(hint.starts_with("https://api.example.org/v1/chat/completions was requested."), "{hint}");
     let mut headers = HeaderMap::new();
     headers.insert("location", HeaderValue::from_static("https://elsewhere.org/"));
     let failure = answer_with(301, "", &headers);
-    assert_eq!(failure.error.message, "answered 301 and leads to https://elsewhere.org/");
+    assert_eq!(failure.error.message, "responded with 301 and redirects to https://elsewhere.org/");
     assert!(!failure.is_retryable);
 }
 
 #[test]
-fn how_long_to_wait() {
+fn retry_after_is_read_from_headers() {
     let after = |headers: &[(&'static str, &'static str)]| {
         let mut map = HeaderMap::new();
         for (name, value) in headers {
@@ -306,7 +306,7 @@ fn how_long_to_wait() {
 }
 
 #[test]
-fn the_provider_s_word_on_whether_to_try_again_counts() {
+fn the_header_should_retry_overrides_the_status() {
     let mut headers = HeaderMap::new();
     headers.insert("x-should-retry", HeaderValue::from_static("false"));
     assert!(!answer_with(500, "", &headers).is_retryable);
@@ -316,7 +316,7 @@ fn the_provider_s_word_on_whether_to_try_again_counts() {
 }
 
 #[test]
-fn errors_in_the_middle_of_an_answer() {
+fn errors_inside_a_stream_are_classified() {
     for (data, kind, again) in [
         (r#"{"error":{"message":"Overloaded","type":"overloaded_error"}}"#, Kind::Overloaded, true),
         (
@@ -349,7 +349,7 @@ fn errors_in_the_middle_of_an_answer() {
 }
 
 #[test]
-fn close_names_are_named() {
+fn similar_model_names_are_suggested() {
     let offered: Vec<_> = ["gpt-5.1", "gpt-5.1-mini", "text-embedding-3-small", "openai/gpt-4o", "o3"]
         .iter()
         .map(|id| AvailableModel { id: (*id).to_owned(), context_tokens: None })
@@ -357,8 +357,8 @@ fn close_names_are_named() {
     let hint = |model: &str, offered: &[AvailableModel]| {
         with_similar_models(ModelError::new(Kind::ModelNotFound, "mine", "no"), model, offered).hint.unwrap()
     };
-    assert_eq!(hint("gpt-51", &offered), "It has: gpt-5.1, gpt-5.1-mini, openai/gpt-4o.");
-    assert!(hint("GPT-4o", &offered).starts_with("It has: openai/gpt-4o, "));
-    assert_eq!(hint("claude", &offered), "It offers 5 models, none with a name like that.");
-    assert_eq!(hint("claude", &[]), "It offers no model at all.");
+    assert_eq!(hint("gpt-51", &offered), "Similar models: gpt-5.1, gpt-5.1-mini, openai/gpt-4o.");
+    assert!(hint("GPT-4o", &offered).starts_with("Similar models: openai/gpt-4o, "));
+    assert_eq!(hint("claude", &offered), "The provider offers 5 models, none with a similar name.");
+    assert_eq!(hint("claude", &[]), "The provider offers no models.");
 }

@@ -11,7 +11,7 @@ struct LenientFields<'a> {
 }
 
 #[test]
-fn what_fits_is_read_and_what_does_not_is_none() {
+fn values_of_the_wrong_type_are_none() {
     let read = |text| serde_json::from_str::<LenientFields<'_>>(text).unwrap();
     let all = read(r#"{"text":"a\n","name":"b","count":3.0}"#);
     assert_eq!(

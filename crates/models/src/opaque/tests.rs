@@ -6,7 +6,7 @@ fn config(name: &str) -> ProviderConfig {
 }
 
 #[test]
-fn what_is_kept_goes_back_to_the_provider_and_the_model_that_it_is_of() {
+fn stored_data_goes_back_only_to_its_provider_and_model() {
     let kept = OpaquePayload {
         model: "m".into(),
         id: Some("1".into()),
@@ -24,7 +24,7 @@ fn what_is_kept_goes_back_to_the_provider_and_the_model_that_it_is_of() {
 }
 
 #[test]
-fn what_another_version_kept_is_no_reason_to_fail() {
+fn stored_data_of_another_version_is_ignored() {
     for data in ["1", r#"{"model": 5}"#, "null"] {
         let opaque = OpaqueState { provider: "mine".into(), data: RawJson::parse(data).unwrap() };
         assert!(OpaquePayload::from_opaque(Some(&opaque), &config("mine")).is_none(), "{data}");

@@ -27,14 +27,14 @@ fn every_preset_can_be_used_and_says_where_it_comes_from() {
 }
 
 #[test]
-fn who_may_take_its_time_has_it() {
+fn slow_local_servers_have_longer_timeouts() {
     let first_byte = |name: &str| get(name).unwrap().timeouts().first_byte.as_secs();
     assert_eq!((first_byte("ollama"), first_byte("openai"), first_byte("gemini")), (600, 300, 300));
     assert_eq!(get("anthropic").unwrap().timeouts(), ProviderTimeouts::default());
 }
 
 #[test]
-fn compatible_servers_are_not_taken_for_openai() {
+fn compatible_presets_do_not_assume_openais_features() {
     for preset in ALL.iter().filter(|preset| preset.kind == ProviderKind::Compatible) {
         let switches = preset.compatibility();
         assert!(!switches.developer_role && !switches.strict, "{}", preset.name);

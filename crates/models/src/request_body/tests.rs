@@ -3,7 +3,7 @@ use serde_json::json;
 use super::*;
 
 #[test]
-fn what_the_owner_adds_stands_in_place_of_ours() {
+fn the_owners_fields_replace_ours() {
     let extra = json!({"temperature": 0.1, "zeta": [1]});
     let extra = extra.as_object().unwrap();
     let mut body = RequestBodyWriter::new(extra, 0);
@@ -16,12 +16,12 @@ fn what_the_owner_adds_stands_in_place_of_ours() {
 }
 
 #[test]
-fn no_field_at_all_is_an_empty_object() {
+fn a_body_without_fields_is_an_empty_object() {
     assert_eq!(RequestBodyWriter::new(&JsonObject::new(), 0).finish(&"p".into()).unwrap(), &b"{}"[..]);
 }
 
 #[test]
-fn what_has_no_json_form_is_an_error() {
+fn a_value_without_json_form_is_an_error() {
     let extra = JsonObject::new();
     let mut body = RequestBodyWriter::new(&extra, 0);
     body.field("odd", &std::collections::BTreeMap::from([((1, 2), 3)]));
@@ -29,7 +29,7 @@ fn what_has_no_json_form_is_an_error() {
 }
 
 #[test]
-fn what_the_owner_adds_to_an_object_is_in_it() {
+fn the_owners_fields_are_merged_into_an_object() {
     let raw = |text: &str| RawJson::parse(text).unwrap();
     let written = |extra: serde_json::Value, ours: &[(&'static str, RawJson)]| {
         let extra = extra.as_object().unwrap();

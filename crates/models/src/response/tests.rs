@@ -81,7 +81,7 @@ fn text_event(text: &str) -> ModelEvent {
 }
 
 #[test]
-fn the_form_shows_in_the_first_character() {
+fn the_first_character_decides_the_format() {
     let finished = ModelEvent::Finished(FinishReason::Stop);
     assert_eq!(read_response(b"data: a\n\n"), (vec![text_event("a"), finished.clone()], None));
     assert_eq!(read_response(b"\n \n: x\ndata: a\n\n"), (vec![text_event("a"), finished.clone()], None));
@@ -96,7 +96,7 @@ fn the_form_shows_in_the_first_character() {
 }
 
 #[test]
-fn nothing_and_half_a_text_are_cut_off() {
+fn an_empty_or_partial_body_is_truncated() {
     for body in ["", " \n", "\u{FEFF}"] {
         assert_eq!(read_response(body.as_bytes()), (Vec::new(), Some(ModelErrorKind::Network)), "{body:?}");
     }
@@ -112,7 +112,7 @@ fn nothing_is_read_beyond_the_end() {
 }
 
 #[test]
-fn an_event_that_the_end_cut_short_is_taken_where_it_is_whole() {
+fn a_complete_last_event_without_an_end_is_read() {
     let finished = ModelEvent::Finished(FinishReason::Stop);
     assert_eq!(
         read_response(b"data: a\n\ndata: b\n"),
@@ -125,16 +125,16 @@ fn an_event_that_the_end_cut_short_is_taken_where_it_is_whole() {
 }
 
 #[test]
-fn the_size_of_an_answer_is_bounded() {
+fn the_size_of_a_response_is_limited() {
     let megabyte = vec![b'x'; 1 << 20];
     let events = std::iter::once(b"data: ".as_slice()).chain(std::iter::repeat_n(megabyte.as_slice(), 40));
     let (_, error) = read_all(&config(), Box::new(RecordingDecoder::new()), events);
     assert_eq!(error.unwrap().message, format!("an event has more than {MAX_EVENT_BYTES} bytes"));
     let whole = std::iter::once(b"{".as_slice()).chain(std::iter::repeat_n(megabyte.as_slice(), 40));
     let (_, error) = read_all(&config(), Box::new(RecordingDecoder::new()), whole);
-    assert_eq!(error.unwrap().message, format!("the answer has more than {MAX_EVENT_BYTES} bytes"));
+    assert_eq!(error.unwrap().message, format!("the response has more than {MAX_EVENT_BYTES} bytes"));
     let comment = [b": ".as_slice(), &megabyte, b"\n"].concat();
     let (_, error) =
         read_all(&config(), Box::new(RecordingDecoder::new()), std::iter::repeat_n(comment.as_slice(), 80));
-    assert_eq!(error.unwrap().message, format!("the answer has more than {MAX_RESPONSE_BYTES} bytes"));
+    assert_eq!(error.unwrap().message, format!("the response has more than {MAX_RESPONSE_BYTES} bytes"));
 }

@@ -17,7 +17,7 @@ fn wait(retries: &RetryPolicy, attempt: u32, retry_after: Option<u64>, fraction:
 }
 
 #[test]
-fn waits_double_and_are_spread_by_chance() {
+fn delays_double_and_have_jitter() {
     let retries = RetryPolicy { max_attempts: 20, ..RetryPolicy::default() };
     let waits: Vec<_> =
         (1..=8).map(|attempt| wait(&retries, attempt, None, 0.0).unwrap().as_secs()).collect();
@@ -27,7 +27,7 @@ fn waits_double_and_are_spread_by_chance() {
 }
 
 #[test]
-fn what_the_provider_asks_for_counts_and_is_bounded() {
+fn the_providers_retry_delay_is_used_up_to_a_limit() {
     let retries = RetryPolicy::default();
     assert_eq!(wait(&retries, 1, Some(20), 0.0), Some(Duration::from_secs(20)));
     assert_eq!(wait(&retries, 1, Some(20), 1.0), Some(Duration::from_secs(21)));
@@ -36,17 +36,17 @@ fn what_the_provider_asks_for_counts_and_is_bounded() {
     else {
         panic!("that is too long");
     };
-    assert_eq!(error.hint.unwrap(), "It wants to be left alone for 60 min.");
+    assert_eq!(error.hint.unwrap(), "The provider asks to wait for 60 min.");
 }
 
 #[test]
-fn attempts_are_counted_and_what_can_t_help_is_not_done() {
+fn attempts_are_limited_and_permanent_failures_are_not_retried() {
     let retries = RetryPolicy::default();
     assert!(wait(&retries, 3, None, 0.0).is_some());
     let RetryVerdict::GiveUp(error) = decide(&retries, 4, failure(ModelErrorKind::Network, None), 0.0) else {
         panic!("four are enough");
     };
-    assert_eq!(error.hint.unwrap(), "It was asked 4 times.");
+    assert_eq!(error.hint.unwrap(), "4 attempts failed.");
     for kind in [ModelErrorKind::Auth, ModelErrorKind::InvalidRequest, ModelErrorKind::Protocol] {
         assert!(matches!(decide(&retries, 1, failure(kind, None), 0.0), RetryVerdict::GiveUp(_)), "{kind:?}");
     }
@@ -58,7 +58,7 @@ fn attempts_are_counted_and_what_can_t_help_is_not_done() {
 }
 
 #[test]
-fn chance_is_from_0_to_1_and_changes() {
+fn the_random_fraction_is_from_0_to_1_and_changes() {
     let some: Vec<_> = (0..100).map(|_| random_fraction()).collect();
     assert!(some.iter().all(|fraction| (0.0..1.0).contains(fraction)));
     assert!(some.windows(2).any(|pair| pair[0] != pair[1]));

@@ -18,7 +18,7 @@ mod values;
 
 pub(super) use root::must_be_folded;
 
-/// Most schemas inside one another that are written out.
+/// Maximum number of nested inlined schemas.
 const MAX_DEPTH: usize = 32;
 /// Maximum number of schemas that inlining references may add to the original.
 const MAX_EXTRA_SCHEMAS: usize = 4_000;
@@ -28,7 +28,7 @@ const MAX_EXTRA_BYTES: usize = 256 * 1024;
 /// references may follow each other. The first pair with a small enough result is used.
 const EXPANSION_LIMITS: &[(usize, usize)] = &[(2, 12), (1, 8), (1, 4), (1, 2), (1, 1)];
 
-/// Most parts of an `allOf` that are put together; each goes through all that came before.
+/// Maximum number of merged parts of an `allOf`. Each part is merged with all parts before it.
 const MAX_PARTS: usize = 64;
 
 /// Characters of a description that stand where a reference is cut short; such places can be many.

@@ -131,7 +131,7 @@ impl fmt::Display for SchemaPointer<'_> {
     }
 }
 
-/// At most so many characters of a text.
+/// Truncates a text to a number of characters.
 pub(crate) fn truncate_chars(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((at, _)) => format!("{}…", text.get(..at).unwrap_or_default()),

@@ -4,7 +4,7 @@ use super::document::truncate_chars;
 use super::json::{OrderedFields, OrderedJson};
 use super::required_names;
 
-/// Most hints on one schema, and the length of one.
+/// Maximum number of hints on one schema, and the maximum length of one.
 const MAX_HINTS: usize = 8;
 const MAX_HINT_CHARS: usize = 120;
 

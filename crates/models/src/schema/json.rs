@@ -79,7 +79,7 @@ impl OrderedJson {
         }
     }
 
-    /// About how many bytes it takes as JSON text.
+    /// Approximate size as JSON text, in bytes.
     pub(crate) fn byte_size(&self) -> usize {
         const OTHER: usize = 4;
         match self {

@@ -7,9 +7,9 @@ use serde_json::Number;
 
 use super::json::{OrderedFields, OrderedJson, is_whole};
 
-/// Most alternatives that are kept for one property; beyond, anything fits.
+/// Maximum number of alternatives for one property. With more, any value is valid.
 const MAX_ALTERNATIVES: usize = 16;
-/// Most values that lists of values are put together to; beyond, they stay apart.
+/// Maximum number of values in a merged enum. Larger enums are not merged.
 const MAX_VALUES: usize = 2_000;
 
 /// Constraints that were lost when schemas were merged, in words.

@@ -27,15 +27,15 @@ pub(super) struct StrictRules {
     pub(super) recursive: bool,
     /// Supported constraints, besides types, properties, items, alternatives and enums.
     pub(super) keywords: &'static [&'static str],
-    /// Most levels of objects and arrays.
+    /// Maximum nesting depth of objects and arrays.
     pub(super) depth: usize,
-    /// Most properties, all objects together.
+    /// Maximum number of properties in all objects together.
     pub(super) properties: usize,
-    /// Most listed values, all together.
+    /// Maximum number of enum values in total.
     pub(super) values: usize,
-    /// Most characters of names and listed values, all together.
+    /// Maximum number of characters of all names and enum values together.
     pub(super) characters: usize,
-    /// Most properties that are optional, and most with alternatives.
+    /// Maximum number of optional properties, and of properties with alternatives.
     pub(super) optional: usize,
     pub(super) alternatives: usize,
 }
@@ -450,7 +450,7 @@ impl<'s> StrictConverter<'s> {
     }
 }
 
-/// Most places that references lead to.
+/// Maximum number of reference targets.
 const MAX_DEFINITIONS: usize = 200;
 
 fn not_expressible(at: &SchemaLocation<'_>, why: &str) -> NotExpressible {

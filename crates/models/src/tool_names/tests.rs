@@ -6,7 +6,7 @@ use toolway_types::{ExposedName, Slug};
 use super::*;
 
 #[test]
-fn a_name_that_every_provider_takes_is_sent_as_it_is() {
+fn a_name_that_every_provider_accepts_is_sent_unchanged() {
     for name in ["camera", "pixel-8__camera", "_x", "A", &"a".repeat(64)] {
         assert_eq!(wire_name(name), name);
         assert!(matches!(wire_name(name), Cow::Borrowed(_)), "{name} is not copied");

@@ -46,7 +46,7 @@ fn images_are_described_and_not_written_as_base64_m13() {
 }
 
 #[test]
-fn sound_and_blobs_are_described_and_structured_results_stay() {
+fn audio_and_blobs_are_described_and_structured_results_stay() {
     let content = vec![
         ContentPart::Audio { data: "AAAA".to_owned(), mime_type: "audio/wav".to_owned() },
         ContentPart::Resource { resource: json!({"uri": "file:///a", "blob": "AAAAAA=="}) },
@@ -69,7 +69,7 @@ fn sound_and_blobs_are_described_and_structured_results_stay() {
 }
 
 #[test]
-fn only_whole_base64_is_shown() {
+fn only_valid_base64_is_sent_as_an_image() {
     for bad in ["", "====", "abc", "ab=c", "abcd=", "ab d", "data:image/png;base64,aGk="] {
         assert!(!is_sendable_image(bad, "image/png", COMMON_IMAGE_TYPES), "{bad:?}");
     }

@@ -28,7 +28,7 @@ pub struct EventTooLong(pub usize);
 #[derive(Debug)]
 pub struct SseParser {
     limit: usize,
-    /// Bytes that came; those before `start` were used.
+    /// Received bytes; those before `start` are consumed.
     buffer: Vec<u8>,
     start: usize,
     /// Up to where no end of line was found.

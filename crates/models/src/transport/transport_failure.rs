@@ -29,10 +29,10 @@ pub(super) fn transport_failure(
         return AttemptFailure::permanent(said(ModelErrorKind::InvalidRequest, message));
     }
     if let Some(tls) = causes(error).find_map(|cause| cause.downcast_ref::<rustls::Error>()) {
-        let message = format!("no secure connection to {place}: {tls}");
+        let message = format!("TLS failed with {place}: {tls}");
         let hint = match tls {
             rustls::Error::InvalidMessage(_) => {
-                "That is not TLS: an address on this computer or network mostly begins with http://."
+                "The server does not use TLS. Addresses on this computer or network usually begin with http://."
             }
             _ => "Check base_url, this computer's clock and its certificate authorities.",
         };
@@ -42,7 +42,7 @@ pub(super) fn transport_failure(
     let of_system = causes(error).filter_map(|cause| cause.downcast_ref::<io::Error>()).last();
     if !error.is_connect() {
         let cause = of_system.map_or_else(|| innermost(error), ToString::to_string);
-        return AttemptFailure::from(network(format!("the connection to {place} broke off: {cause}")));
+        return AttemptFailure::from(network(format!("the connection to {place} was lost: {cause}")));
     }
     match of_system {
         Some(cause) if cause.kind() == io::ErrorKind::ConnectionRefused => AttemptFailure::from(
@@ -50,15 +50,15 @@ pub(super) fn transport_failure(
                 .with_hint("Start the server, or check base_url."),
         ),
         Some(cause) if cause.kind() != io::ErrorKind::TimedOut => AttemptFailure::from(
-            network(format!("no connection to {place}: {}", innermost(cause)))
+            network(format!("can't connect to {place}: {}", innermost(cause)))
                 .with_hint("Check base_url and the network."),
         ),
         _ if is_timeout(error) => AttemptFailure::from(
-            said(ModelErrorKind::Timeout, format!("{place} did not take the connection in time"))
+            said(ModelErrorKind::Timeout, format!("{place} did not accept the connection in time"))
                 .with_hint("Check base_url and the network."),
         ),
         _ => AttemptFailure::from(
-            network(format!("no connection to {place}: {}", innermost(error)))
+            network(format!("can't connect to {place}: {}", innermost(error)))
                 .with_hint("Check base_url and the network."),
         ),
     }

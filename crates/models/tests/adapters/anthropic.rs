@@ -39,7 +39,7 @@ fn of_kind<'a>(message: &'a Value, kind: &str) -> Vec<&'a Value> {
 }
 
 #[test]
-fn bodies_are_what_the_golden_files_say() {
+fn corpus_bodies_equal_their_golden_files() {
     for (model, conversation) in [
         (OLD, "thinking_in_each_step"),
         (OLD, "effort_in_a_turn"),

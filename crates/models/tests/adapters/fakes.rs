@@ -154,7 +154,7 @@ async fn a_round_with_thinking_calls_pictures_and_an_error_comes_to_the_same_in_
 }
 
 #[tokio::test]
-async fn failures_of_each_api_are_of_the_same_kinds() {
+async fn failures_of_every_api_have_the_same_kinds() {
     for kind in ProviderKind::ALL {
         let fakes = FakeModels::start().await;
         let adapter = adapter(&fakes, kind);
@@ -187,7 +187,7 @@ async fn failures_of_each_api_are_of_the_same_kinds() {
 }
 
 #[tokio::test]
-async fn a_wrong_key_is_refused_by_each_and_shown_by_none() {
+async fn a_wrong_key_is_refused_by_every_api_and_shown_by_none() {
     for kind in ProviderKind::ALL.into_iter().filter(|kind| *kind != ProviderKind::Compatible) {
         let fakes = FakeModels::start().await;
         let base_url = fakes.base_url(api_kind(kind)).parse().unwrap();
@@ -345,7 +345,7 @@ async fn servers_that_call_themselves_compatible_are_understood_with_all_their_q
 }
 
 #[tokio::test]
-async fn each_lists_its_models() {
+async fn every_api_lists_its_models() {
     let fakes = FakeModels::start().await;
     for kind in ProviderKind::ALL {
         let models = adapter(&fakes, kind).list_models().await.unwrap();

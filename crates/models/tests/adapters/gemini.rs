@@ -34,7 +34,7 @@ fn parts<'a>(content: &'a Value, field: &str) -> Vec<&'a Value> {
 }
 
 #[test]
-fn bodies_are_what_the_golden_files_say() {
+fn corpus_bodies_equal_their_golden_files() {
     for (model, conversation) in [
         (NEW, "thinking_in_each_step"),
         (NEW, "results_in_another_order"),
@@ -263,7 +263,7 @@ fn a_gemini_answer_without_a_finish_reason_is_incomplete_m12() {
 }
 
 #[test]
-fn the_number_of_calls_is_bounded() {
+fn the_number_of_calls_is_limited() {
     let call =
         "data: {\"candidates\":[{\"content\":{\"parts\":[{\"functionCall\":{\"name\":\"time\"}}]}}]}\n\n";
     let replayed = replay_body(KIND, call.repeat(300).as_bytes(), 4096);

@@ -94,9 +94,9 @@ async fn refusals_before_the_first_word_are_tried_again_and_told() {
     let said = ask(&*adapter(&server, |_| {}), request()).await;
     assert_eq!(
         said,
-        "retrying 1 in 5ms: mine: wants fewer requests (HTTP 429): slower\n\
-         retrying 2 in 2ms: mine: failed, or has too much to do (HTTP 503)\n\
-         retrying 3 in 4ms: mine: failed, or has too much to do: Overloaded\n\
+        "retrying 1 in 5ms: mine: the rate limit is exceeded (HTTP 429): slower\n\
+         retrying 2 in 2ms: mine: failed or is overloaded (HTTP 503)\n\
+         retrying 3 in 4ms: mine: failed or is overloaded: Overloaded\n\
          started m\ntext \"Hello\"\npart text \"Hello\"\nfinished Stop\n"
     );
     assert_eq!(server.requests().len(), 4);
@@ -107,9 +107,7 @@ async fn attempts_are_bounded_and_so_is_a_wait() {
     let server = ScriptedServer::start((0..3).map(|_| answer(500, "", "")).collect()).await;
     let said = ask(&*adapter(&server, |config| config.retries.max_attempts = 2), request()).await;
     assert!(
-        said.ends_with(
-            "error Overloaded: mine: failed, or has too much to do (HTTP 500) | It was asked 2 times.\n"
-        ),
+        said.ends_with("error Overloaded: mine: failed or is overloaded (HTTP 500) | 2 attempts failed.\n"),
         "{said}"
     );
     assert_eq!(server.requests().len(), 2);
@@ -118,7 +116,7 @@ async fn attempts_are_bounded_and_so_is_a_wait() {
     let said = ask(&*adapter(&server, |_| {}), request()).await;
     assert_eq!(
         said,
-        "error RateLimited: mine: wants fewer requests (HTTP 429) | It wants to be left alone for 60 min.\n"
+        "error RateLimited: mine: the rate limit is exceeded (HTTP 429) | The provider asks to wait for 60 min.\n"
     );
 }
 
@@ -136,13 +134,13 @@ async fn a_request_is_not_retried_after_the_first_token_m12() {
     let said = ask(&*adapter(&server, |_| {}), request()).await;
     assert_eq!(
         said,
-        "started m\ntext \"Hello\"\nerror Overloaded: mine: failed, or has too much to do: Overloaded | -\n"
+        "started m\ntext \"Hello\"\nerror Overloaded: mine: failed or is overloaded: Overloaded | -\n"
     );
     // Nor where the connection just ends.
     let server = ScriptedServer::start(vec![vec![stream_head(), event(HELLO)], hello()]).await;
     let said = ask(&*adapter(&server, |_| {}), request()).await;
     assert!(
-        said.starts_with("started m\ntext \"Hello\"\nerror Network: mine: the answer ended in the middle"),
+        said.starts_with("started m\ntext \"Hello\"\nerror Network: mine: the response is incomplete"),
         "{said}"
     );
     assert_eq!(server.requests().len(), 1);
@@ -183,7 +181,7 @@ async fn a_model_that_is_not_there_is_told_with_close_names() {
     ])
     .await;
     let said = ask(&*adapter(&server, |_| {}), request()).await;
-    assert!(said.ends_with("| It has: m-10.\n"), "{said}");
+    assert!(said.ends_with("| Similar models: m-10.\n"), "{said}");
     assert!(server.requests()[1].starts_with("GET /v1/models HTTP/1.1\r\n"));
     assert!(server.requests()[1].contains("authorization: Bearer sk-0123456789"));
 }
@@ -247,25 +245,24 @@ async fn silence_is_waited_for_no_longer_than_allowed() {
     let server = ScriptedServer::start(vec![vec![SocketAction::Silence]]).await;
     let thinks = ModelOptions { reasoning: Some(ReasoningEffort::High), ..ModelOptions::default() };
     let said = ask(&*adapter(&server, quick), ModelRequest { options: thinks, ..request() }).await;
-    assert!(said.contains("no answer began") && said.contains("timeouts.first_token_s"), "{said}");
+    assert!(said.contains("no response") && said.contains("timeouts.first_token_s"), "{said}");
     let server = ScriptedServer::start(vec![vec![SocketAction::Silence]]).await;
     let said = ask(&*adapter(&server, quick), request()).await;
     assert_eq!(
         said,
-        "error Timeout: mine: no answer began within 0.05 s | Where this model needs longer, set timeouts.first_byte_s of \"mine\" higher.\n"
+        "error Timeout: mine: no response within 0.05 s | If this model needs more time, increase timeouts.first_byte_s of \"mine\".\n"
     );
     let server =
         ScriptedServer::start(vec![vec![stream_head(), event(r#"{"choices":[]}"#), SocketAction::Silence]])
             .await;
     let said = ask(&*adapter(&server, quick), request()).await;
-    assert!(
-        said.contains("not a word came within 0.05 s") && said.contains("timeouts.first_token_s"),
-        "{said}"
-    );
+    assert!(said.contains("no output within 0.05 s") && said.contains("timeouts.first_token_s"), "{said}");
     let server = ScriptedServer::start(vec![vec![stream_head(), event(HELLO), SocketAction::Silence]]).await;
     let said = ask(&*adapter(&server, quick), request()).await;
     assert!(
-        said.starts_with("started m\ntext \"Hello\"\nerror Timeout: mine: nothing more came within 0.05 s"),
+        said.starts_with(
+            "started m\ntext \"Hello\"\nerror Timeout: mine: the response stopped within 0.05 s"
+        ),
         "{said}"
     );
 }
@@ -281,10 +278,10 @@ async fn an_answer_that_is_not_streamed_is_understood() {
 #[tokio::test]
 async fn what_is_no_answer_of_this_api_is_said() {
     for (body, expected) in [
-        ("<html><title>Log in</title></html>", "answered with a web page"),
-        (r#"{"hello":1}"#, "the answer has no choices"),
-        ("data: {\"choices\":3}\n\n", "what came is not of this API"),
-        ("", "the answer ended in the middle"),
+        ("<html><title>Log in</title></html>", "the response is a web page"),
+        (r#"{"hello":1}"#, "the response has no choices"),
+        ("data: {\"choices\":3}\n\n", "the response does not match the API"),
+        ("", "the response is incomplete"),
     ] {
         let server = ScriptedServer::start(vec![answer(200, "", body)]).await;
         let said = ask(&*adapter(&server, |config| config.retries.max_attempts = 1), request()).await;
@@ -292,7 +289,7 @@ async fn what_is_no_answer_of_this_api_is_said() {
     }
     let server = ScriptedServer::start(vec![answer(302, "location: http://127.0.0.1:9/login\r\n", "")]).await;
     let said = ask(&*adapter(&server, |_| {}), request()).await;
-    assert!(said.contains("answered 302 and leads to http://127.0.0.1:9/login"), "{said}");
+    assert!(said.contains("responded with 302 and redirects to http://127.0.0.1:9/login"), "{said}");
 }
 
 #[tokio::test]
@@ -424,6 +421,6 @@ async fn https_trusts_whom_it_is_told_to_and_asks_when_it_first_matters() {
     assert!(said.ends_with("finished Stop\n"), "{said}");
     let said =
         ask(&*build_provider(config(&base_url), client(rustls::RootCertStore::empty())), request()).await;
-    assert!(said.starts_with("error Network: mine: no secure connection to 127.0.0.1:"), "{said}");
+    assert!(said.starts_with("error Network: mine: TLS failed with 127.0.0.1:"), "{said}");
     assert!(said.contains("UnknownIssuer"), "{said}");
 }

@@ -38,7 +38,7 @@ pub(crate) fn calls(events: &[ModelEvent]) -> Vec<&ToolCall> {
 }
 
 #[test]
-fn recorded_answers_come_to_their_events() {
+fn recorded_responses_decode_to_their_golden_events() {
     for kind in ProviderKind::ALL {
         let all = recorded_responses(kind);
         assert!(all.len() >= 6, "{kind}");

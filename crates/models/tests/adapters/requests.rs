@@ -143,7 +143,7 @@ fn all_options() -> ModelRequest {
 }
 
 #[test]
-fn bodies_are_what_they_were() {
+fn request_bodies_equal_their_golden_files() {
     let bare = ModelRequest { tools: Arc::default(), ..request() };
     for (name, provider, request) in [
         ("openai/bare", default_provider(ProviderKind::Openai), &bare),
@@ -294,7 +294,7 @@ fn a_call_without_a_matching_result_is_still_sent_m9() {
 }
 
 #[test]
-fn thinking_goes_back_only_before_what_came_of_it_and_to_its_own_model() {
+fn thinking_goes_back_only_at_its_place_and_to_its_own_model() {
     let count = |request: &ModelRequest| {
         let body = body(&*default_provider(ProviderKind::OpenaiResponses), request);
         body["input"].as_array().unwrap().iter().filter(|item| item["type"] == "reasoning").count()
@@ -309,7 +309,7 @@ fn thinking_goes_back_only_before_what_came_of_it_and_to_its_own_model() {
 }
 
 #[test]
-fn what_the_owner_adds_to_thinking_stands_beside_how_much_of_it() {
+fn the_owners_thinking_options_are_sent_beside_the_effort() {
     let extra = json!({"reasoning": {"summary": "auto"}}).as_object().unwrap().clone();
     let options = ModelOptions { reasoning: Some(ReasoningEffort::High), extra, ..ModelOptions::default() };
     let sent =
@@ -329,7 +329,7 @@ fn models_that_do_not_think_are_not_asked_for_encrypted_thinking() {
 }
 
 #[test]
-fn choices_that_a_server_does_not_know_are_said_otherwise() {
+fn tool_choices_that_a_server_does_not_know_are_replaced() {
     let forced = ModelRequest { tool_choice: ToolChoice::Tool("time".to_owned()), ..request() };
     let words = openai_with(|switches| switches.tool_choice = ToolChoiceSupport::StringOnly);
     let said = body(&*words, &forced);
@@ -356,7 +356,7 @@ fn choices_that_a_server_does_not_know_are_said_otherwise() {
 }
 
 #[test]
-fn a_server_without_tools_or_parts_is_told_in_words() {
+fn a_server_without_tools_or_parts_gets_text() {
     let provider = openai_with(|switches| {
         switches.tools = false;
         switches.content_parts = false;
@@ -375,7 +375,7 @@ fn a_server_without_tools_or_parts_is_told_in_words() {
 }
 
 #[test]
-fn descriptions_that_are_too_long_are_cut_and_that_is_said() {
+fn long_descriptions_are_truncated_and_reported() {
     let long = ToolDefinition::new("t", "é".repeat(1500), None);
     for kind in [ProviderKind::Openai, ProviderKind::OpenaiResponses] {
         let converted = default_provider(kind).convert_tool(&long).unwrap();

@@ -67,7 +67,7 @@ fn object(chance: &mut SeededRng, depth: usize) -> Value {
 }
 
 #[test]
-fn what_the_strict_form_adds_is_taken_out_again() {
+fn nulls_that_strict_form_adds_are_removed_again() {
     let mut changed = 0;
     for seed in 0..300 {
         let mut chance = SeededRng::new(seed);
@@ -94,7 +94,7 @@ fn what_the_strict_form_adds_is_taken_out_again() {
 }
 
 #[test]
-fn what_is_not_taken_out_stays_as_it_was_written() {
+fn other_values_keep_their_bytes() {
     let schema = json!({ "type": "object", "properties": {
         "n": { "type": "number" }, "m": { "type": ["number", "null"] }, "o": { "type": "object", "properties": { "p": { "type": "string" } } }
     }, "required": ["n"] });
@@ -114,7 +114,7 @@ fn what_is_not_taken_out_stays_as_it_was_written() {
 }
 
 #[test]
-fn null_is_taken_out_behind_references_and_in_alternatives() {
+fn nulls_are_removed_behind_references_and_in_alternatives() {
     let schema = json!({
         "type": "object",
         "properties": {

@@ -44,7 +44,7 @@ pub(super) struct ClaudeCapabilities {
     pub(super) binds_thinking: bool,
     /// It supports structured outputs.
     pub(super) has_structured_outputs: bool,
-    /// Most tokens of an answer where the owner does not say.
+    /// Default for the maximum number of output tokens.
     pub(super) default_max_tokens: u64,
 }
 

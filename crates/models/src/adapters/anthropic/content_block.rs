@@ -20,7 +20,7 @@ pub(super) enum MessageParamRole {
     Assistant,
 }
 
-/// A block, and whether what is cached ends with it.
+/// A block, optionally with a cache breakpoint.
 #[derive(Debug, Serialize)]
 pub(super) struct CacheableBlock<'a> {
     #[serde(flatten)]

@@ -18,7 +18,7 @@ pub(super) enum OutputConstraint {
     Unconstrained,
     /// `output_config.format`.
     Format(RawJson),
-    /// A tool whose arguments are the answer.
+    /// A tool whose arguments are the structured output.
     Tool {
         /// Its name as it is sent.
         name: String,

@@ -27,7 +27,7 @@ const BODY_OVERHEAD_BYTES: usize = 1024;
 /// refuses such a conversation.
 const PLACEHOLDER_TOOL: &str = "no_longer_available";
 
-/// The body.
+/// Returns the body of a request.
 pub(super) fn body(config: &ProviderConfig, request: &ModelRequest) -> Result<Bytes, ModelError> {
     let output = OutputConstraint::for_request(request);
     let converted = tool::convert_tools(request);
@@ -128,7 +128,7 @@ enum AnthropicToolChoice<'a> {
         parallel: ParallelToolUse,
     },
     None,
-    /// A wish: this model can't be made to. It goes into the instructions.
+    /// Instructions, for a model that supports nothing stricter.
     #[serde(rename = "auto")]
     Wish {
         #[serde(skip)]
@@ -154,7 +154,8 @@ fn tool_choice<'a>(
     if let ToolChoice::Tool(name) = &request.tool_choice
         && !converted.has_tool(name)
     {
-        let message = format!("the tool {name:?} is to be called, but is not among those of the request");
+        let message =
+            format!("the tool {name:?} is required by tool_choice but is not among the tools of the request");
         return Err(ModelError::new(ModelErrorKind::InvalidRequest, Arc::clone(&config.name), message));
     }
     let can_force = capabilities::for_model(&request.model).takes_forced_tool_choice;

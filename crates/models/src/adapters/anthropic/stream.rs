@@ -25,15 +25,15 @@ use crate::tools::{ConvertedTools, ToolSet};
 use crate::transport::SseEvent;
 use crate::usage::ModelUsage;
 
-/// Most blocks in one answer.
+/// Maximum number of blocks in one response.
 const MAX_BLOCKS: usize = 1_024;
 
-/// The decoder.
+/// Decodes one response.
 pub(super) struct MessageDecoder {
     state: DecoderState,
     tools: Arc<ToolSet>,
     converted: Arc<ConvertedTools>,
-    /// The tool whose arguments are the answer.
+    /// Tool whose arguments are the structured output.
     answer_tool: Option<String>,
     /// Open blocks by index.
     open: BTreeMap<u64, OpenBlock>,
@@ -55,7 +55,7 @@ enum OpenBlock {
     },
     Redacted(String),
     Call(OpenToolUse),
-    /// The arguments of the tool that is the answer.
+    /// Arguments of the tool that stands for a structured output.
     Answer(String),
     /// A block of an unknown type.
     Other,
@@ -112,7 +112,7 @@ impl MessageDecoder {
         self.state.start(None, out);
         self.blocks += 1;
         if self.blocks > MAX_BLOCKS {
-            let what = format!("the answer has more than {MAX_BLOCKS} blocks");
+            let what = format!("the response has more than {MAX_BLOCKS} blocks");
             return Err(self.state.protocol_failure(&what, ""));
         }
         let name = block.name.unwrap_or_default();
@@ -330,7 +330,7 @@ impl ResponseDecoder for MessageDecoder {
     fn decode_whole(&mut self, body: &str, out: &mut ModelEventQueue) -> Result<(), AttemptFailure> {
         let message: MessageResponse<'_> = self.state.parse(body)?;
         let Some(content) = message.content else {
-            return Err(self.state.incomplete_body("the answer has no content", body));
+            return Err(self.state.incomplete_body("the response has no content", body));
         };
         self.state.start(message.model.as_deref(), out);
         for (index, block) in (0..).zip(content) {

@@ -9,7 +9,7 @@ use crate::config::ProviderConfig;
 use crate::message::{MessagePart, MessageRole};
 use crate::request::{ModelRequest, ReasoningEffort, ToolChoice};
 
-/// The header that names what is not yet for everybody.
+/// Header that enables beta features.
 pub(super) const BETA_HEADER: HeaderName = HeaderName::from_static("anthropic-beta");
 /// Lets a request say what becomes of thinking that no longer fits the conversation before it.
 const THINKING_BINDING_BETA: &str = "thinking-binding-controls-2026-08-01";
@@ -23,7 +23,7 @@ pub(super) struct ThinkingParams {
     pub(super) effort: Option<&'static str>,
     /// The model may think. `temperature` and `top_p` are refused then.
     pub(super) is_enabled: bool,
-    /// Most tokens, where room for thinking was added.
+    /// Maximum number of tokens with room for thinking.
     pub(super) max_tokens: u64,
 }
 

@@ -25,7 +25,7 @@ struct AnthropicTool<'a> {
     input_schema: &'a RawJson,
 }
 
-/// A tool in this form.
+/// Converts a tool to this form.
 pub(super) fn convert(tool: &ToolDefinition) -> Result<ConvertedTool, NotExpressible> {
     let converted = schema::convert_parameters(tool.parameters.as_ref(), SchemaTarget::Anthropic)?;
     let schema = converted.schema.unwrap_or_else(RawJson::empty_object);

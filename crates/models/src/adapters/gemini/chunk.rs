@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use crate::lenient;
 use crate::usage::ModelUsage;
 
-/// A chunk of a stream, or a whole answer.
+/// A chunk of a stream, or a complete response.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct GenerateContentResponse<'a> {
@@ -75,14 +75,14 @@ pub(super) struct CandidateBlob {
     pub(super) data: String,
 }
 
-/// Why nothing was answered.
+/// Reason why there was no response.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct PromptFeedback {
     pub(super) block_reason: Option<String>,
 }
 
-/// Tokens, each number about the whole answer so far.
+/// Token counts of the response so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct GeminiUsage {

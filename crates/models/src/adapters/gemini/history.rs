@@ -140,7 +140,7 @@ impl<'a> GeminiContentsBuilder<'a> {
         self.add_content(GeminiRole::Model, parts);
     }
 
-    /// A signature of the model that is asked.
+    /// A signature of the requested model.
     fn signature(&self, opaque: Option<&OpaqueState>) -> Option<Cow<'a, str>> {
         OpaquePayload::from_opaque_of_model(opaque, self.config, &self.request.model)?
             .signature

@@ -20,7 +20,7 @@ pub(super) enum GeminiRole {
     Model,
 }
 
-/// A part: one of these, and what it was signed with.
+/// A part with its signature.
 #[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct GeminiPart<'a> {

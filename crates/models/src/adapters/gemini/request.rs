@@ -20,10 +20,10 @@ use crate::tools::ConvertedTools;
 
 /// Approximate size of a body without contents and tools, in bytes.
 const BODY_OVERHEAD_BYTES: usize = 1024;
-/// Most texts at which the API stops.
+/// Maximum number of stop sequences.
 const MAX_STOP_SEQUENCES: usize = 5;
 
-/// The body.
+/// Returns the body of a request.
 pub(super) fn body(config: &ProviderConfig, request: &ModelRequest) -> Result<Bytes, ModelError> {
     let tools = tool::convert_tools(request);
     check_tool_count(&config.name, tools.len(), MAX_TOOLS)?;
@@ -91,7 +91,9 @@ fn tool_choice<'a>(
         ToolChoice::Required => ("ANY", None),
         ToolChoice::Tool(name) if tools.has_tool(name) => ("ANY", Some([tool_names::wire_name(name)])),
         ToolChoice::Tool(name) => {
-            let message = format!("the tool {name:?} is to be called, but is not among those of the request");
+            let message = format!(
+                "the tool {name:?} is required by tool_choice but is not among the tools of the request"
+            );
             return Err(ModelError::new(ModelErrorKind::InvalidRequest, Arc::clone(&config.name), message));
         }
     };

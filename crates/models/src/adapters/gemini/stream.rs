@@ -21,10 +21,10 @@ use crate::response::{DONE_MARKER, DecoderState, ModelEventQueue, ResponseDecode
 use crate::tools::{ConvertedTools, ToolSet};
 use crate::transport::SseEvent;
 
-/// Most calls in one answer.
+/// Maximum number of calls in one response.
 const MAX_CALLS: usize = 256;
 
-/// The decoder.
+/// Decodes one response.
 pub(super) struct GeminiDecoder {
     state: DecoderState,
     tools: Arc<ToolSet>,
@@ -170,7 +170,7 @@ impl GeminiDecoder {
         out: &mut ModelEventQueue,
     ) -> Result<(), AttemptFailure> {
         if self.calls >= MAX_CALLS {
-            let what = format!("the answer has more than {MAX_CALLS} calls");
+            let what = format!("the response has more than {MAX_CALLS} calls");
             return Err(self.state.protocol_failure(&what, ""));
         }
         self.switch_part(OpenGeminiPart::Nothing, out);
@@ -249,7 +249,7 @@ impl ResponseDecoder for GeminiDecoder {
                 && chunk.candidates.is_none()
                 && chunk.prompt_feedback.block_reason.is_none()
             {
-                return Err(self.state.protocol_failure("the answer has no candidates", body));
+                return Err(self.state.protocol_failure("the response has no candidates", body));
             }
             self.chunk(chunk, body, out)?;
         }

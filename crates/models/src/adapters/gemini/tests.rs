@@ -7,7 +7,7 @@ fn model_url_of(base: &str, model: &str) -> String {
 }
 
 #[test]
-fn a_model_has_an_address_below_the_base() {
+fn a_model_has_a_url_below_the_base() {
     const GOOGLE: &str = "https://generativelanguage.googleapis.com";
     let flash = format!("{GOOGLE}/v1beta/models/gemini-3.5-flash:streamGenerateContent?alt=sse");
     for base in [
@@ -25,7 +25,7 @@ fn a_model_has_an_address_below_the_base() {
 }
 
 #[test]
-fn no_id_leads_out_of_the_base() {
+fn no_model_id_leaves_the_base_url() {
     for (id, path) in [
         ("../../files", "/a/v1beta/files:streamGenerateContent"),
         ("x?key=1#", "/a/v1beta/models/x%3Fkey=1%23:streamGenerateContent"),

@@ -26,7 +26,7 @@ struct FunctionDeclaration<'a> {
     parameters_json_schema: Option<&'a RawJson>,
 }
 
-/// A tool in this form.
+/// Converts a tool to this form.
 pub(super) fn convert(tool: &ToolDefinition) -> Result<ConvertedTool, NotExpressible> {
     let converted = schema::convert_parameters(tool.parameters.as_ref(), SchemaTarget::Gemini)?;
     let declaration = FunctionDeclaration {

@@ -13,14 +13,14 @@ use crate::event::{FinishReason, ModelEvent};
 use crate::response::ModelEventQueue;
 use crate::tools::ToolSet;
 
-/// Most tool calls in one answer.
+/// Maximum number of tool calls in one response.
 pub(super) const MAX_CALLS: usize = 256;
 
 /// There are more than [`MAX_CALLS`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TooManyCalls;
 
-/// The calls of one answer so far.
+/// The calls of one response so far.
 #[derive(Debug)]
 pub(super) struct ToolCallAssembler {
     tools: Arc<ToolSet>,
@@ -38,7 +38,7 @@ struct PartialToolCall {
     reported_bytes: Option<usize>,
 }
 
-/// A call at the end of its answer.
+/// A call at the end of its response.
 #[derive(Debug, PartialEq)]
 pub(super) struct AssembledToolCall {
     /// The tool's own name.
@@ -60,7 +60,7 @@ impl ToolCallAssembler {
         self.calls.is_empty()
     }
 
-    /// Takes a piece of a call, or, from servers that do not stream, a whole one; tells what is new.
+    /// Adds a delta of a call, or a complete call from a server that does not stream, and emits the news.
     pub(super) fn push_delta(
         &mut self,
         delta: &ToolCallDelta<'_>,

@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 use crate::lenient;
 use crate::usage::ModelUsage;
 
-/// An event's data, or a whole answer.
+/// Data of an event, or a complete response.
 #[derive(Debug, Deserialize)]
 pub(super) struct ChatCompletionChunk<'a> {
     #[serde(default, borrow, deserialize_with = "lenient::borrowed")]

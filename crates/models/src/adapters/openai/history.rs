@@ -51,7 +51,7 @@ pub(super) fn messages<'a>(
     history.messages
 }
 
-/// The instructions, with the schema of the answer where the server has no other place for it.
+/// Returns the instructions, including the response schema if the server has no field for it.
 fn instructions<'a>(config: &ProviderConfig, request: &'a ModelRequest) -> Cow<'a, str> {
     match &request.output {
         Some(output) if config.compatibility.structured_output != StructuredOutputMode::JsonSchema => {
@@ -217,7 +217,7 @@ impl<'a> ChatMessagesBuilder<'a> {
     }
 }
 
-/// Text of an answer. Parts that follow each other are one text; where something stood between, they are two.
+/// Text of a response. Adjacent parts are joined; parts with something between them stay apart.
 #[derive(Default)]
 struct AssistantText {
     text: String,
@@ -236,7 +236,7 @@ impl AssistantText {
     }
 }
 
-/// All `reasoning_details` of an answer as one list.
+/// All `reasoning_details` of a response in one list.
 fn joined_reasoning_details(thinking: &[(&str, &RawJson)]) -> Option<RawJson> {
     #[derive(serde::Deserialize)]
     struct ReplayedReasoningDetails {

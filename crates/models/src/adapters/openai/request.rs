@@ -23,7 +23,7 @@ use crate::tool_names;
 /// Approximate size of a body without messages and tools, in bytes.
 const BODY_OVERHEAD_BYTES: usize = 1024;
 
-/// The body.
+/// Returns the body of a request.
 pub(super) fn body(config: &ProviderConfig, request: &ModelRequest) -> Result<Bytes, ModelError> {
     let (switches, options) = (&config.compatibility, &request.options);
     let tools = tool::tool_list(config, request)?;
@@ -73,7 +73,7 @@ pub(super) fn body(config: &ProviderConfig, request: &ModelRequest) -> Result<By
     body.finish(&config.name)
 }
 
-/// A choice of tools.
+/// The field `tool_choice`.
 enum ChatToolChoice<'a> {
     Mode(&'static str),
     Function(Cow<'a, str>),
@@ -100,7 +100,8 @@ fn tool_choice<'a>(
     if let ToolChoice::Tool(name) = &request.tool_choice
         && !is_tool_sent(&config.compatibility, request, name)
     {
-        let message = format!("the tool {name:?} is to be called, but is not among those of the request");
+        let message =
+            format!("the tool {name:?} is required by tool_choice but is not among the tools of the request");
         return Err(ModelError::new(ModelErrorKind::InvalidRequest, config.name.clone(), message));
     }
     Ok(match (&request.tool_choice, config.compatibility.tool_choice) {
@@ -120,7 +121,7 @@ fn is_tool_sent(switches: &Switches, request: &ModelRequest, name: &str) -> bool
     request.tools.get(name).is_some_and(|tool| tool::convert(switches, tool).is_ok())
 }
 
-/// The form of an answer.
+/// The field `response_format`.
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum ChatResponseFormat<'a> {

@@ -23,7 +23,7 @@ use crate::tools::ConvertedTools;
 use crate::transport::SseEvent;
 use crate::usage::ModelUsage;
 
-/// The decoder.
+/// Decodes one response.
 pub(super) struct ChatCompletionsDecoder {
     state: DecoderState,
     /// Tools that convert arguments from strict form.
@@ -165,7 +165,7 @@ impl ChatCompletionsDecoder {
         for call in delta.tool_calls.unwrap_or_default() {
             let taken = self.calls.push_delta(&call, is_whole, out);
             taken.map_err(|TooManyCalls| {
-                let what = format!("the answer has more than {MAX_CALLS} tool calls");
+                let what = format!("the response has more than {MAX_CALLS} tool calls");
                 self.state.protocol_failure(&what, "")
             })?;
         }
@@ -272,7 +272,7 @@ impl ResponseDecoder for ChatCompletionsDecoder {
         let answer = self.parse(body)?;
         let choice = answer.choices.into_iter().flatten().next();
         let Some(choice) = choice else {
-            return Err(self.state.protocol_failure("the answer has no choices", body));
+            return Err(self.state.protocol_failure("the response has no choices", body));
         };
         self.state.start(answer.model.as_deref(), out);
         self.choice(choice, true, out)?;

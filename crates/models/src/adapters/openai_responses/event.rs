@@ -40,7 +40,7 @@ pub(super) struct OutputItemEvent<'a> {
     pub(super) item: ResponsesOutputItem<'a>,
 }
 
-/// An item of an answer.
+/// An item of a response.
 #[derive(Deserialize)]
 pub(super) struct ResponsesOutputItem<'a> {
     #[serde(borrow)]
@@ -78,7 +78,7 @@ pub(super) struct OutputContentPart {
     pub(super) refusal: Option<String>,
 }
 
-/// The answer begins.
+/// Start of a response.
 #[derive(Deserialize)]
 pub(super) struct ResponseCreatedEvent<'a> {
     #[serde(borrow)]
@@ -91,14 +91,14 @@ pub(super) struct CreatedResponse<'a> {
     pub(super) model: Option<Cow<'a, str>>,
 }
 
-/// The answer is over, one way or another.
+/// End of a response, successful or not.
 #[derive(Deserialize)]
 pub(super) struct ResponseEndedEvent<'a> {
     #[serde(borrow)]
     pub(super) response: EndedResponse<'a>,
 }
 
-/// An answer. Its items are read only where they did not come one by one.
+/// A response. Its items are read only if they did not arrive as events.
 #[derive(Deserialize)]
 pub(super) struct EndedResponse<'a> {
     #[serde(default, borrow, deserialize_with = "lenient::borrowed")]

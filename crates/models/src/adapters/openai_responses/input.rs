@@ -20,7 +20,7 @@ use crate::tool_result::{self, COMMON_IMAGE_TYPES, ImagePlacement};
 #[serde(untagged)]
 pub(super) enum ResponsesInputItem<'a> {
     Message(InputMessageItem<'a>),
-    /// Encrypted thinking, as it came.
+    /// Encrypted thinking, unchanged.
     Reasoning(RawJson),
     Call(FunctionCallItem<'a>),
     Output(FunctionCallOutputItem<'a>),

@@ -97,7 +97,7 @@ impl OpenItems {
     fn too_many_items(&self) -> AttemptFailure {
         failure::protocol_failure(
             &self.config,
-            &format!("the answer has more than {MAX_ITEMS} items at once"),
+            &format!("the response has more than {MAX_ITEMS} items at once"),
             "",
         )
     }
@@ -149,7 +149,7 @@ impl OpenItems {
         }
     }
 
-    /// A call begins; other items begin with what comes of them.
+    /// Starts a call. Other items start with their first content.
     pub(super) fn add_item(
         &mut self,
         index: u64,
@@ -174,7 +174,7 @@ impl OpenItems {
         Ok(())
     }
 
-    /// A call is whole.
+    /// Completes a call.
     pub(super) fn finish_call(
         &mut self,
         index: u64,
@@ -234,7 +234,7 @@ impl OpenItems {
         }
     }
 
-    /// Gives out an item as far as it came. A call counts as whole where it was done, and so was the answer.
+    /// Emits an item as far as it arrived. A call is complete if it was done, and the response was too.
     fn flush_item(&self, item: OpenItem, is_whole: bool, out: &mut ModelEventQueue) {
         let OpenItem { kind, reported_text: told, .. } = item;
         let part = match kind {

@@ -20,7 +20,7 @@ const BODY_OVERHEAD_BYTES: usize = 1024;
 /// Prefixes of models that do not reason. The API refuses a request for encrypted reasoning from them.
 const NON_REASONING_PREFIXES: &[&str] = &["gpt-3.5", "gpt-4", "chatgpt-4"];
 
-/// A choice of tools.
+/// The field `tool_choice`.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum ResponsesToolChoice<'a> {
@@ -41,7 +41,7 @@ struct ResponsesTextFormat<'a> {
     strict: bool,
 }
 
-/// The body.
+/// Returns the body of a request.
 pub(super) fn body(config: &ProviderConfig, request: &ModelRequest) -> Result<Bytes, ModelError> {
     let options = &request.options;
     let tools = tool::tool_list(config, request)?;
@@ -98,7 +98,9 @@ fn tool_choice<'a>(
             ResponsesToolChoice::Function { r#type: "function", name: tool_names::wire_name(name) }
         }
         ToolChoice::Tool(name) => {
-            let message = format!("the tool {name:?} is to be called, but is not among those of the request");
+            let message = format!(
+                "the tool {name:?} is required by tool_choice but is not among the tools of the request"
+            );
             return Err(ModelError::new(ModelErrorKind::InvalidRequest, config.name.clone(), message));
         }
     }))

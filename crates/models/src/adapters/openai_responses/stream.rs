@@ -26,7 +26,7 @@ use crate::tools::ConvertedTools;
 use crate::transport::SseEvent;
 use crate::usage::ModelUsage;
 
-/// The decoder.
+/// Decodes one response.
 pub(super) struct ResponsesDecoder {
     state: DecoderState,
     items: OpenItems,
@@ -49,7 +49,7 @@ impl ResponsesDecoder {
         }
     }
 
-    /// An item is whole.
+    /// Handles a complete item.
     fn item_done(
         &mut self,
         index: u64,
@@ -108,7 +108,7 @@ impl ResponsesDecoder {
         }
     }
 
-    /// The item as it goes back. `status`, which came with it, is refused there.
+    /// Returns the item in the form in which it is sent back. The API refuses the field `status` there.
     fn reasoning_state(
         &self,
         id: &str,
@@ -131,7 +131,7 @@ impl ResponsesDecoder {
         Some(self.state.opaque(data))
     }
 
-    /// The answer is over.
+    /// Ends the response.
     fn end_response(
         &mut self,
         status: &str,
@@ -258,7 +258,7 @@ impl ResponseDecoder for ResponsesDecoder {
         let status = response.status.as_deref().unwrap_or_default().to_owned();
         let is_over = matches!(&*status, "completed" | "incomplete" | "failed");
         if !is_over {
-            return Err(self.state.incomplete_body("the answer has no status", body));
+            return Err(self.state.incomplete_body("the response has no status", body));
         }
         self.end_response(&status, response, out)
     }

@@ -27,7 +27,7 @@ struct ResponsesTool<'a> {
     strict: bool,
 }
 
-/// A tool in this form.
+/// Converts a tool to this form.
 pub(super) fn convert(switches: &Switches, tool: &ToolDefinition) -> Result<ConvertedTool, NotExpressible> {
     let (converted, strict) = convert_parameters(switches.strict, tool)?;
     let ConvertedSchema { schema, losses: mut lost, arguments } = converted;

@@ -5,7 +5,7 @@ fn base(text: &str) -> BaseUrl {
 }
 
 #[test]
-fn with_the_version_in_it() {
+fn a_base_url_may_contain_the_version() {
     for (given, address) in [
         ("https://api.openai.com/v1", "https://api.openai.com/v1/chat/completions"),
         ("https://api.openai.com/v1/", "https://api.openai.com/v1/chat/completions"),
@@ -20,7 +20,7 @@ fn with_the_version_in_it() {
 }
 
 #[test]
-fn before_the_version() {
+fn a_base_url_may_end_before_the_version() {
     for (given, address) in [
         ("https://api.anthropic.com", "https://api.anthropic.com/v1/messages"),
         ("https://api.anthropic.com/v1/", "https://api.anthropic.com/v1/messages"),
@@ -34,7 +34,7 @@ fn before_the_version() {
 }
 
 #[test]
-fn what_is_no_base_is_refused() {
+fn an_invalid_base_url_is_refused() {
     assert!(matches!("localhost:11434".parse::<BaseUrl>(), Err(InvalidBaseUrl::Scheme(_))));
     assert!(matches!("api.openai.com".parse::<BaseUrl>(), Err(InvalidBaseUrl::Malformed(_))));
     assert_eq!("https://x.org/v1?key=1".parse::<BaseUrl>(), Err(InvalidBaseUrl::Extras));

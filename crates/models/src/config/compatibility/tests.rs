@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn what_is_not_said_stays() {
+fn unset_switches_keep_their_value() {
     let changes: SwitchChanges =
         serde_json::from_str(r#"{"images":true,"tool_choice":"string_only","key_header":"api-key"}"#)
             .unwrap();
@@ -24,7 +24,7 @@ fn an_unknown_switch_is_refused() {
 }
 
 #[test]
-fn openai_has_all_and_others_little() {
+fn openai_has_all_features_and_unknown_servers_few() {
     let (openai, other) =
         (Switches::for_kind(ProviderKind::Openai), Switches::for_kind(ProviderKind::Compatible));
     assert!(openai.stream_usage && openai.developer_role && openai.images && !openai.strict);

@@ -13,7 +13,7 @@ use super::{SchemaConverter, quoted};
 use crate::schema::NotExpressible;
 use crate::tool_names::alias;
 
-/// Longest name of a property that has another there.
+/// Maximum length of a renamed property.
 const MAX_PROPERTY_NAME_BYTES: usize = 64;
 /// Maximum length of a schema that is quoted in a description, in characters.
 const MAX_SHOWN_CHARS: usize = 300;

@@ -15,7 +15,7 @@ fn resolve_reference(text: &str) -> Option<String> {
 }
 
 #[test]
-fn references_lead_where_the_specification_says() {
+fn references_resolve_as_the_specification_says() {
     for (text, expected) in [
         (r##"{"properties":{"x":{"$ref":"#/$defs/a"}},"$defs":{"a":{"const":1}}}"##, Some(r#"{"const":1}"#)),
         (r##"{"properties":{"x":{"$ref":"#/$defs/a~1b~0%20c"}},"$defs":{"a/b~ c":true}}"##, Some("true")),
@@ -61,7 +61,7 @@ fn references_lead_where_the_specification_says() {
 }
 
 #[test]
-fn data_is_no_schema() {
+fn data_is_not_searched_for_schemas() {
     let root: OrderedJson =
         serde_json::from_str(r##"{"default":{"$anchor":"here"},"enum":[{"$ref":"https://x"}]}"##).unwrap();
     let document = ParsedSchema::new(&root);
@@ -70,7 +70,7 @@ fn data_is_no_schema() {
 }
 
 #[test]
-fn what_only_earlier_drafts_have_is_seen() {
+fn forms_of_earlier_drafts_are_detected() {
     let is_old = |text: &str| ParsedSchema::new(&serde_json::from_str(text).unwrap()).has_legacy_forms;
     assert!(is_old(r#"{"properties":{"a":{"items":[true]}}}"#));
     assert!(is_old(r#"{"properties":{"a":{"minimum":1,"exclusiveMinimum":true}}}"#));
@@ -78,7 +78,7 @@ fn what_only_earlier_drafts_have_is_seen() {
 }
 
 #[test]
-fn a_pointer_is_escaped_and_kept_short() {
+fn a_pointer_is_escaped_and_truncated() {
     let start = SchemaPointer::default();
     assert_eq!(start.name("a/b").index(3).name("c~d").to_string(), "/a~1b/3/c~0d");
     let long = "x".repeat(1_000);

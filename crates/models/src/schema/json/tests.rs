@@ -5,18 +5,18 @@ fn read(text: &str) -> OrderedJson {
 }
 
 #[test]
-fn order_is_kept() {
+fn object_fields_keep_their_order() {
     let text = r#"{"z":1,"a":{"y":null,"b":[true,-2,1.5,"é"]},"m":{}}"#;
     assert_eq!(read(text).to_json_string(), text);
 }
 
 #[test]
-fn of_a_name_that_is_there_twice_the_last_value_counts() {
+fn a_duplicate_name_keeps_the_last_value() {
     assert_eq!(read(r#"{"a":1,"b":2,"a":3}"#).to_json_string(), r#"{"a":3,"b":2}"#);
 }
 
 #[test]
-fn a_value_knows_its_type() {
+fn every_value_reports_its_type() {
     for (text, kind) in [
         ("null", "null"),
         ("true", "boolean"),
@@ -34,7 +34,7 @@ fn a_value_knows_its_type() {
 }
 
 #[test]
-fn fields_are_put_in_their_place() {
+fn a_field_is_inserted_at_its_place() {
     let OrderedJson::Object(mut fields) = read(r#"{"a":1,"b":2,"c":3}"#) else { unreachable!() };
     fields.put("b", OrderedJson::Null);
     fields.put("d", OrderedJson::Bool(true));

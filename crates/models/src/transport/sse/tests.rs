@@ -25,7 +25,7 @@ fn check(stream: &str, expected: &[(&str, &str)]) {
 }
 
 #[test]
-fn the_examples_of_the_specification() {
+fn the_examples_of_the_specification_are_parsed() {
     // WHATWG HTML, 9.2.6, "Interpreting an event stream".
     check("data: YHOO\ndata: +2\ndata: 10\n\n", &[("", "YHOO\n+2\n10")]);
     check(
@@ -46,7 +46,7 @@ fn lines_end_in_lf_cr_or_both() {
 }
 
 #[test]
-fn an_event_without_data_is_none_and_leaves_no_name() {
+fn an_event_without_data_is_skipped_with_its_name() {
     check("event: ping\n\ndata: x\n\n", &[("", "x")]);
     check("\n\n\n", &[]);
     check(":comment\n:\n\n", &[]);
@@ -54,20 +54,20 @@ fn an_event_without_data_is_none_and_leaves_no_name() {
 }
 
 #[test]
-fn a_byte_order_mark_is_passed_over_at_the_beginning_alone() {
+fn a_byte_order_mark_is_skipped_only_at_the_beginning() {
     check("\u{FEFF}data: a\n\n", &[("", "a")]);
     check("\n\u{FEFF}data: a\n\n", &[]);
     check("data: a\n\u{FEFF}data: b\n\n", &[("", "a")]);
 }
 
 #[test]
-fn characters_may_be_cut_and_what_is_not_utf8_is_replaced() {
+fn characters_may_be_split_and_invalid_utf8_is_replaced() {
     check("data: zwölf €uro 🦀\n\n", &[("", "zwölf €uro 🦀")]);
     assert_eq!(events(b"data: a\xFFb\n\n", 3), [(String::new(), "a\u{FFFD}b".to_owned())]);
 }
 
 #[test]
-fn what_was_not_ended_is_there_at_the_end() {
+fn an_unfinished_event_is_available_at_the_end() {
     let mut parser = SseParser::default();
     parser.push(b"data: a\n\nevent: x\ndata: b\ndata: c");
     assert_eq!(parser.next_event().unwrap().unwrap().data, "a");

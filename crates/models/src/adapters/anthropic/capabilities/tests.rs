@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn a_model_s_generation_is_told_by_its_id() {
+fn a_models_generation_is_read_from_its_id() {
     for (id, thinks, off) in [
         ("claude-3-haiku-20240307", ThinkingSupport::Never, ThinkingOffMode::Omitted),
         ("claude-3-5-sonnet-20241022", ThinkingSupport::Never, ThinkingOffMode::Omitted),
@@ -29,7 +29,7 @@ fn a_model_s_generation_is_told_by_its_id() {
 }
 
 #[test]
-fn what_a_model_takes_is_told_by_its_generation() {
+fn capabilities_depend_on_the_generation() {
     let (samples, once) = (|id| for_model(id).takes_sampling, |id| for_model(id).takes_one_sampling_option);
     assert!(samples("claude-3-7-sonnet") && !once("claude-3-7-sonnet"));
     assert!(samples("claude-sonnet-4-5") && once("claude-sonnet-4-5"));
@@ -57,7 +57,7 @@ fn what_a_model_takes_is_told_by_its_generation() {
 }
 
 #[test]
-fn dates_are_no_numbers() {
+fn dates_are_not_version_numbers() {
     let number = |id: &str| version(&id.split('-').collect::<Vec<_>>());
     assert_eq!(number("opus-4-20250514"), Some(400));
     assert_eq!(number("3-5-sonnet-20241022"), Some(305));

@@ -30,7 +30,7 @@ fn thinking(request: &ModelRequest) -> (Option<Value>, Option<&'static str>) {
 }
 
 #[test]
-fn effort_is_said_as_each_generation_wants_it() {
+fn effort_is_configured_for_each_generation() {
     use ReasoningEffort::{High, Low, Medium};
     let none = Some(ReasoningEffort::None);
     let shown = json!({"type": "adaptive", "display": "summarized"});
@@ -58,7 +58,7 @@ fn effort_is_said_as_each_generation_wants_it() {
 }
 
 #[test]
-fn a_budget_leaves_room_for_the_answer() {
+fn a_thinking_budget_leaves_room_for_the_response() {
     let asked = |most: Option<u64>| {
         let mut request = request("claude-sonnet-4-5", Some(ReasoningEffort::Medium));
         request.options.max_output_tokens = most;
@@ -73,7 +73,7 @@ fn a_budget_leaves_room_for_the_answer() {
 }
 
 #[test]
-fn what_the_api_refuses_together_is_not_sent_together() {
+fn options_that_the_api_refuses_together_are_not_sent_together() {
     let forced = |model: &str| {
         let tool_choice = ToolChoice::Required;
         thinking(&ModelRequest { tool_choice, ..request(model, Some(ReasoningEffort::High)) })
@@ -119,7 +119,7 @@ fn a_turn_that_started_without_thinking_continues_without_it_m8() {
 }
 
 #[test]
-fn the_header_is_sent_where_something_needs_it() {
+fn the_beta_header_is_sent_only_if_needed() {
     let asked = request("claude-opus-5-5", None);
     assert_eq!(beta_header(&config(), &asked), Some(THINKING_BINDING_BETA));
     assert_eq!(beta_header(&config(), &request("claude-sonnet-5", None)), None);

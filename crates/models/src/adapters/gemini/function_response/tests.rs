@@ -13,7 +13,7 @@ fn structured_outcome(json: &str) -> Outcome {
 }
 
 #[test]
-fn what_a_tool_gave_is_the_output() {
+fn a_tools_result_is_the_output() {
     assert_eq!(response_text(&Outcome::Success(ToolOutput::text("18 °C"))), r#"{"output":"18 °C"}"#);
     // Byte for byte.
     assert_eq!(
@@ -41,7 +41,7 @@ fn why_a_tool_failed_is_the_error() {
 }
 
 #[test]
-fn what_the_api_would_refuse_is_sent_as_text() {
+fn a_result_that_the_api_would_refuse_is_sent_as_text() {
     // A reference means a picture there.
     assert_eq!(
         response_text(&structured_outcome(r##"{"$ref": "#/a"}"##)),

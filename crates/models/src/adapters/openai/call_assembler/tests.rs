@@ -32,7 +32,7 @@ fn complete_calls(all: &[(&str, &str, &str)]) -> Vec<(String, String, String, bo
 }
 
 #[test]
-fn pieces_are_told_apart_by_whatever_the_server_gives() {
+fn calls_are_distinguished_by_any_field_that_the_server_sends() {
     let stop = || Some(FinishReason::ToolCalls);
     // By index, several at once, in any order.
     let by_index = [
@@ -73,7 +73,7 @@ fn a_new_id_begins_a_call_only_with_a_name() {
 }
 
 #[test]
-fn nothing_and_null_are_no_arguments() {
+fn empty_and_null_arguments_are_none() {
     let pieces = [r#"{"index":0,"id":"a","function":{"name":"t","arguments":null}}"#, r#"{"index":0}"#];
     assert_eq!(assemble(&pieces, Some(FinishReason::ToolCalls)), complete_calls(&[("a", "t", "")]));
     assert_eq!(assemble(&pieces, None), complete_calls(&[("a", "t", "")]));
@@ -97,7 +97,7 @@ fn truncation_is_decided_by_the_finish_reason_m10() {
 }
 
 #[test]
-fn the_number_of_calls_is_bounded() {
+fn the_number_of_calls_is_limited() {
     let mut calls = ToolCallAssembler::new(Arc::default());
     let take = |calls: &mut ToolCallAssembler, index: usize| {
         let piece = format!(r#"{{"index":{index},"function":{{"name":"t"}}}}"#);

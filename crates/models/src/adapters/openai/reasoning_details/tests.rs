@@ -9,7 +9,7 @@ fn joined(items: &[Value]) -> Value {
 }
 
 #[test]
-fn pieces_of_one_item_are_put_together() {
+fn pieces_of_one_item_are_joined() {
     let piece = |text: &str| json!({"type": "reasoning.text", "text": text, "format": "f", "index": 0, "signature": null});
     let signed = json!({"type": "reasoning.text", "signature": "s", "format": "f", "index": 0});
     let whole =
@@ -37,6 +37,6 @@ fn other_items_stay_apart() {
 }
 
 #[test]
-fn no_details_are_an_empty_object() {
+fn missing_details_are_an_empty_object() {
     assert_eq!(opaque_data(Vec::new()).get(), "{}");
 }

@@ -13,7 +13,7 @@ fn call(opaque: Option<(&str, &str)>) -> ToolCall {
 }
 
 #[test]
-fn the_provider_s_own_id_goes_back_to_it_and_to_nobody_else() {
+fn a_providers_call_id_goes_back_only_to_this_provider() {
     let known = call(Some(("mine", r#"{"id":"call_1"}"#)));
     assert_eq!(wire_call_id(&known, "mine", CallIdFormat::Any), "call_1");
     assert_eq!(wire_call_id(&known, "other", CallIdFormat::Any), "01890a5d-ac96-774b-bcce-b302099a8057");

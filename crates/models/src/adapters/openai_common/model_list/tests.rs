@@ -6,7 +6,7 @@ fn models(body: &str) -> Option<Vec<(String, Option<u64>)>> {
 }
 
 #[test]
-fn the_forms_of_the_list() {
+fn every_form_of_the_model_list_is_parsed() {
     let expected = |tokens| Some(vec![("m".to_owned(), tokens)]);
     assert_eq!(
         models(r#"{"object":"list","data":[{"id":"m","object":"model","created":1}]}"#),
