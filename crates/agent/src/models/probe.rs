@@ -132,20 +132,20 @@ fn evaluate_checks(seen: ProbeObservation, model: &ModelRef, has_key: bool) -> V
                 failed(check, error.message.clone(), error.hint.clone())
             }
             (_, check) if !passed(check) => skipped(check),
-            // Without its key nobody was asked.
+            // Without the key no request was sent.
             (Some(("key", error)), "connection") if error.status.is_none() => ModelTestCheck {
-                message: "not looked at without the key".to_owned(),
+                message: "skipped without the key".to_owned(),
                 ..skipped("connection")
             },
             (_, "connection") => ok("connection", format!("{} answers", model.provider.name())),
             (_, "key") if !has_key => {
-                ModelTestCheck { message: "no key is set, and none was wanted".to_owned(), ..skipped("key") }
+                ModelTestCheck { message: "no key is configured, and none was needed".to_owned(), ..skipped("key") }
             }
             (_, "key") => ok("key", "the key was accepted"),
             (_, "model") => ok("model", answered.clone().unwrap_or_else(|| model.id.to_string())),
             (_, "tool_call") => tool_call(call, &collected.parts),
-            (_, "streaming") if in_pieces => ok("streaming", "the answer came piece by piece"),
-            (_, "streaming") => failed("streaming", "the answer came in one piece", None),
+            (_, "streaming") if in_pieces => ok("streaming", "the response arrived in pieces"),
+            (_, "streaming") => failed("streaming", "the response arrived in one piece", None),
             (_, _) if collected.usage.input.is_some() && collected.usage.output.is_some() => ok(
                 "usage",
                 format!(
@@ -156,8 +156,8 @@ fn evaluate_checks(seen: ProbeObservation, model: &ModelRef, has_key: bool) -> V
             ),
             (_, _) => failed(
                 "usage",
-                "tokens are not reported, so usage and cost stay unknown",
-                Some("where the server can report them, set `compatibility.stream_usage = true`".to_owned()),
+                "the server does not report tokens, so usage and cost are unknown",
+                Some("if the server can report them, set `compatibility.stream_usage = true`".to_owned()),
             ),
         })
         .collect()

@@ -259,7 +259,7 @@ fn why_an_answer_ended_is_understood() {
 #[test]
 fn a_gemini_answer_without_a_finish_reason_is_incomplete_m12() {
     let replayed = replay_recorded(KIND, "no-finish");
-    assert!(replayed.error.unwrap().to_string().contains("ended in the middle"));
+    assert!(replayed.error.unwrap().to_string().contains("is incomplete"));
 }
 
 #[test]
