@@ -133,14 +133,14 @@ fn evaluate_checks(seen: ProbeObservation, model: &ModelRef, has_key: bool) -> V
             }
             (_, check) if !passed(check) => skipped(check),
             // Without the key no request was sent.
-            (Some(("key", error)), "connection") if error.status.is_none() => ModelTestCheck {
-                message: "skipped without the key".to_owned(),
-                ..skipped("connection")
-            },
-            (_, "connection") => ok("connection", format!("{} answers", model.provider.name())),
-            (_, "key") if !has_key => {
-                ModelTestCheck { message: "no key is configured, and none was needed".to_owned(), ..skipped("key") }
+            (Some(("key", error)), "connection") if error.status.is_none() => {
+                ModelTestCheck { message: "skipped without the key".to_owned(), ..skipped("connection") }
             }
+            (_, "connection") => ok("connection", format!("{} answers", model.provider.name())),
+            (_, "key") if !has_key => ModelTestCheck {
+                message: "no key is configured, and none was needed".to_owned(),
+                ..skipped("key")
+            },
             (_, "key") => ok("key", "the key was accepted"),
             (_, "model") => ok("model", answered.clone().unwrap_or_else(|| model.id.to_string())),
             (_, "tool_call") => tool_call(call, &collected.parts),
