@@ -32,6 +32,14 @@ use toolway_tests::{rest, with_timeout};
 #[path = "version_1/golden_file.rs"]
 mod golden_file;
 
+/// A request over HTTP that is not sent yet.
+struct PendingRequest {
+    method: String,
+    path: String,
+    body: Option<String>,
+    headers: Vec<(String, String)>,
+}
+
 /// A gateway, a model that answers as a file says, and a client that does what the file says.
 struct Replay {
     gateway: GatewayProcess,
@@ -39,7 +47,7 @@ struct Replay {
     placeholders: Placeholders,
     socket: Option<TestSocket>,
     call: Option<JoinHandle<(u16, Value)>>,
-    request: Option<(String, String, Option<String>, Vec<(String, String)>)>,
+    request: Option<PendingRequest>,
     _folder: TestFolder,
 }
 
@@ -123,11 +131,16 @@ impl Replay {
             Step::Open(gate) => self.models.open(gate),
             Step::Request { method, path, body } => {
                 let fill = |text: &String| self.placeholders.fill(text);
-                self.request = Some((method.clone(), fill(path), body.as_ref().map(fill), Vec::new()));
+                self.request = Some(PendingRequest {
+                    method: method.clone(),
+                    path: fill(path),
+                    body: body.as_ref().map(fill),
+                    headers: Vec::new(),
+                });
             }
             Step::Header { name, value } => {
                 let value = self.placeholders.fill(value);
-                self.request.as_mut().unwrap().3.push((name.clone(), value));
+                self.request.as_mut().unwrap().headers.push((name.clone(), value));
             }
             Step::Answer { status, body, has_others } => {
                 let actual = self.send_request().await;
@@ -207,7 +220,7 @@ impl Replay {
     }
 
     async fn send_request(&mut self) -> (u16, String) {
-        let (method, path, body, headers) = self.request.take().unwrap();
+        let PendingRequest { method, path, body, headers } = self.request.take().unwrap();
         let address = self.gateway.address();
         let stream = TcpStream::connect(address).await.unwrap();
         let (mut sender, connection) =
