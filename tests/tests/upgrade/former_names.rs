@@ -89,7 +89,7 @@ pub(crate) const RENAMED_FIELDS: &[RenamedField] = &[
     field("prices list", "prices[].up_to_input", "up_to_input_tokens"),
 ];
 
-/// Answers with every value that has another name or another wording.
+/// Answers with every value that has another name.
 pub(crate) const RENAMED_VALUES: &[RenamedValue] = &[
     value("/api/sessions", "sessions[].title_by", "nobody", "none"),
     value("session", "title_by", "nobody", "none"),
@@ -97,9 +97,7 @@ pub(crate) const RENAMED_VALUES: &[RenamedValue] = &[
     value("/api/sessions", "sessions[].title_by", "person", "user"),
     value("session", "title_by", "person", "user"),
     value("export", "session.title_by", "person", "user"),
-    value("/api/policy/test", "error.hint", "sensor-box has it, but is not connected", SENSOR_BOX_OFFLINE),
 ];
-const SENSOR_BOX_OFFLINE: &str = "its device sensor-box is not connected";
 
 /// Settings with another name; a name in brackets is a field of each element.
 pub(crate) const RENAMED_SETTINGS: &[(&str, &str)] = &[
