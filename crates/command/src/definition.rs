@@ -101,7 +101,7 @@ pub(crate) enum ArgDefinition {
     Together(Vec<String>),
 }
 
-/// How a command gets its arguments.
+/// Channel for the arguments: the command line or standard input.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum CommandInput {

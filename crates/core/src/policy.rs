@@ -104,7 +104,7 @@ impl PolicyDecision {
     }
 }
 
-/// Whether a person must approve, and the right to answer.
+/// Approval required for a call, and the right to answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ApprovalRequirement {
     NotRequired,

@@ -14,13 +14,13 @@ use super::{DefinitionSources, LoadedDefinitions, OwnTool, OwnToolDeps, RefusedD
 #[derive(Debug, thiserror::Error)]
 pub enum WriteDefinitionError {
     /// The text does not contain exactly one tool.
-    #[error("the text defines {0} tools; what is added is one [[tool]]")]
+    #[error("the text defines {0} tools; it must define exactly one [[tool]]")]
     NotSingleTool(usize),
     /// The definition is invalid. The line number refers to the text.
     #[error("line {}: {}", .0.line, .0.reason)]
     Refused(RefusedDefinition),
     /// The file exists.
-    #[error("{} is there already", .0.display())]
+    #[error("{} already exists; remove it first", .0.display())]
     Exists(PathBuf),
     /// The file cannot be written.
     #[error("{} can't be written: {error}", path.display())]
