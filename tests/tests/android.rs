@@ -109,11 +109,11 @@ async fn scan_shows_the_providers_and_why_others_are_unusable() {
         bench.run(&["android", "scan", "--serial", &bench.phone.serial()]).await.expect_success().stdout;
     for line in [
         "ACCESS_TOOLS  defined by com.example.finance (normal)",
-        "install the variant that only uses ACCESS_TOOLS",
+        "use the variant that only uses ACCESS_TOOLS",
         "  refused: calling it needs the permission com.clawseed.permission.ACCESS_TOOLS",
         "    hint: call it from the bridge app on the phone",
         "  notes__find  Finds notes",
-        "  odd: broken: ",
+        "  note: broken: ",
     ] {
         assert!(shown.contains(line), "{line}\n{shown}");
     }

@@ -55,10 +55,10 @@ impl BridgeVariant {
         let owner = owner.map(|owner| owner.package.as_str()).unwrap_or_default();
         match self {
             Self::Defines => {
-                "install the variant that defines ACCESS_TOOLS: no app on this phone defines it".to_owned()
+                "use the variant that defines ACCESS_TOOLS: no app on this phone defines it".to_owned()
             }
             Self::Uses => {
-                format!("install the variant that only uses ACCESS_TOOLS: {owner} already defines it")
+                format!("use the variant that only uses ACCESS_TOOLS: {owner} already defines it")
             }
             Self::Installed => format!("{owner} is installed and defines ACCESS_TOOLS"),
         }

@@ -11,6 +11,6 @@ fn the_bridge_variant_depends_on_the_owner_of_the_permission() {
     assert_eq!(BridgeVariant::from_owner(Some(&owner("dev.toolway.bridge"))), BridgeVariant::Installed);
     assert_eq!(
         BridgeVariant::Uses.describe(Some(&owner("com.example.finance"))),
-        "install the variant that only uses ACCESS_TOOLS: com.example.finance already defines it"
+        "use the variant that only uses ACCESS_TOOLS: com.example.finance already defines it"
     );
 }
