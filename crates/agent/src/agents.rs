@@ -17,10 +17,10 @@ use toolway_store::{AgentRecord, Store, StoreError};
 use toolway_types::{Clock, RawJson};
 
 use crate::definition::AgentDefinition;
-use crate::files::{FileProblem, FileStamps, file_stamps};
 use crate::models::{ModelCatalog, ModelLookupError};
 use crate::name_suggestions;
 use file::AgentFile;
+use toolway_files::owner_file::{FileProblem, FileStamps};
 
 pub use error::{AgentError, AgentProblem, NoSuchAgent};
 pub use file::check;
@@ -218,7 +218,7 @@ impl AgentCatalog {
         let read = tokio::task::spawn_blocking(move || {
             let files = file::files(&folder);
             // Taken before the files are read, so that a change in the meantime is noticed.
-            let seen = file_stamps(files.iter().flatten().cloned());
+            let seen = FileStamps::of(files.iter().flatten());
             (seen, files.map(|files| files.iter().map(|path| file::read(path)).collect::<Vec<_>>()))
         });
         let Ok((seen, files)) = read.await else { return Ok(()) };
@@ -254,7 +254,7 @@ impl AgentCatalog {
     pub async fn has_changed(&self) -> bool {
         let folder = self.deps.folder.clone();
         let now =
-            tokio::task::spawn_blocking(move || file_stamps(file::files(&folder).into_iter().flatten()))
+            tokio::task::spawn_blocking(move || FileStamps::of(file::files(&folder).into_iter().flatten()))
                 .await;
         now.is_ok_and(|now| *self.last_read.lock() != now)
     }

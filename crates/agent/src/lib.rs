@@ -13,7 +13,6 @@ pub mod conversations;
 pub mod definition;
 pub mod event;
 pub mod export;
-pub mod files;
 pub mod models;
 mod name_suggestions;
 pub mod prices;

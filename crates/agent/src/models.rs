@@ -16,9 +16,9 @@ use parking_lot::Mutex;
 use toolway_models::transport::ProviderHttpClient;
 use toolway_models::{ModelProvider, build_provider};
 
-use crate::files::{self, FileProblem, FileStamps, file_stamps};
 use crate::name_suggestions;
 use keyed_provider::{KeyedProvider, ProviderFactory};
+use toolway_files::owner_file::{self, FileProblem, FileStamps};
 
 pub use file::{ModelEntry, ModelsFile};
 pub use keys::{KeyError, KeyLocation, KeyReader};
@@ -211,9 +211,7 @@ impl ModelCatalog {
         let _changing = self.reload_lock.lock().await;
         let path = self.file.clone();
         let read = tokio::task::spawn_blocking(move || {
-            // Before it is read: what changes meanwhile is read again.
-            let seen = file_stamps([path.clone()]);
-            (seen, read_file(&path))
+            owner_file::read_stamped(&path, owner_file::MAX_BYTES, ModelsFile::parse)
         });
         let Ok((seen, read)) = read.await else { return Ok(()) };
         *self.last_read.lock() = seen;
@@ -237,7 +235,7 @@ impl ModelCatalog {
     /// Returns whether the file has changed since it was read. It checks the file, so it takes some work.
     pub async fn has_changed(&self) -> bool {
         let path = self.file.clone();
-        let now = tokio::task::spawn_blocking(move || file_stamps([path])).await;
+        let now = tokio::task::spawn_blocking(move || FileStamps::of([&path])).await;
         now.is_ok_and(|now| *self.last_read.lock() != now)
     }
 
@@ -334,14 +332,6 @@ fn close_names(set_up: &[ConfiguredProvider], provider: &str, name: &str) -> Vec
 /// Everything that is wrong in it.
 pub fn check(text: &str, path: &Path) -> Result<(), Vec<FileProblem>> {
     ModelsFile::parse(text, path).map(drop)
-}
-
-/// Reads the file; one that is not there says nothing.
-fn read_file(path: &Path) -> Result<ModelsFile, Vec<FileProblem>> {
-    match files::read_text(path).map_err(|problem| vec![problem])? {
-        Some(text) => ModelsFile::parse(&text, path),
-        None => Ok(ModelsFile::default()),
-    }
 }
 
 #[cfg(test)]

@@ -29,7 +29,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use toolway_models::ModelUsage;
 
-use crate::files::FileProblem;
+use toolway_files::owner_file::FileProblem;
 
 pub use catalog::PriceCatalog;
 pub use import::{PriceImport, PriceImportError, import};

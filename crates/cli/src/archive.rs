@@ -9,9 +9,10 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use tar::{Archive, Builder, EntryType, Header};
+use toolway_files::private_file::{self, AtomicFile};
 
 use crate::error::{CliError, CliResult};
-use crate::folder::{create_private_dir, private_file};
+use crate::folder::create_private_dir;
 
 /// Name of the first entry.
 const MANIFEST: &str = "toolway-backup.json";
@@ -92,17 +93,15 @@ pub(crate) fn write(to: &Path, files: &[(String, PathBuf)], created_ms: i64) -> 
         created_ms,
         files: listed,
     };
-    let (beside, file) = private_file::create_temporary(to).map_err(failed)?;
-    let written =
-        write_entries(file, &manifest, files, created_ms).and_then(|()| private_file::rename(&beside, to));
-    written.map_err(failed).inspect_err(|_| {
-        let _ = std::fs::remove_file(&beside);
-    })?;
+    let mut file = AtomicFile::create(to).map_err(failed)?;
+    write_entries(file.file_mut(), &manifest, files, created_ms)
+        .and_then(|()| file.commit())
+        .map_err(failed)?;
     Ok(manifest)
 }
 
 fn write_entries(
-    file: File,
+    file: &mut File,
     manifest: &BackupManifest,
     files: &[(String, PathBuf)],
     created_ms: i64,
@@ -123,9 +122,7 @@ fn write_entries(
         let content = File::open(path)?.take(listed.size);
         builder.append_data(&mut header(listed.size), name, content)?;
     }
-    let mut file = builder.into_inner()?.into_inner().map_err(io::IntoInnerError::into_error)?;
-    file.flush()?;
-    file.sync_all()
+    builder.into_inner()?.flush()
 }
 
 /// Checks a backup and unpacks it into an empty folder.

@@ -5,10 +5,11 @@ pub(crate) mod keyring;
 
 use std::collections::HashMap;
 use std::ffi::OsString;
-use std::io::{ErrorKind, Read};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use secrecy::{ExposeSecret, SecretString};
+use toolway_files::bounded_read::{self, ReadError};
 use toolway_tools::secrets::{SecretError, SecretLocation, SecretReader};
 
 use crate::error::{CliError, CliResult, io_error_message};
@@ -56,21 +57,15 @@ impl SecretReader for SystemSecretReader {
 }
 
 fn read_file(path: &Path) -> Result<String, String> {
-    let failed = |error: std::io::Error| match error.kind() {
-        ErrorKind::InvalidData => "it is not UTF-8".to_owned(),
-        _ => io_error_message(&error),
-    };
-    // Reading a pipe or a device may block forever.
-    if !std::fs::metadata(path).map_err(failed)?.is_file() {
-        return Err("it is not a regular file".to_owned());
+    match bounded_read::read_text(path, MAX_SECRET) {
+        Ok(Some(text)) => Ok(text),
+        Ok(None) => Err("no such file or directory".to_owned()),
+        Err(ReadError::Io(error)) if error.kind() == ErrorKind::InvalidData => {
+            Err("it is not UTF-8".to_owned())
+        }
+        Err(ReadError::Io(error)) => Err(io_error_message(&error)),
+        Err(error) => Err(error.to_string()),
     }
-    let mut text = String::new();
-    let file = std::fs::File::open(path).map_err(failed)?;
-    file.take(MAX_SECRET + 1).read_to_string(&mut text).map_err(failed)?;
-    if text.len() as u64 > MAX_SECRET {
-        return Err(format!("it is longer than {MAX_SECRET} bytes"));
-    }
-    Ok(text)
 }
 
 /// Validates the name of a secret, which is also its file name.

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue, ValueDeserializer};
-use toolway_types::describe_renamed_field;
+use toolway_files::owner_file::{TextPosition, TextProblem};
 
 use crate::definition::ToolMetadata;
 
@@ -17,25 +17,6 @@ const RENAMED_FIELDS: &[(&str, &str)] = &[
     ("result", "result_pointer"),
     ("private", "allow_private_network"),
 ];
-
-/// Position in a text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct TextPosition {
-    /// Line number, from 1.
-    pub line: usize,
-    /// Column in characters, from 1.
-    pub column: usize,
-}
-
-impl TextPosition {
-    /// Converts an offset in bytes.
-    fn from_offset(text: &str, offset: usize) -> Self {
-        let before = text.get(..text.floor_char_boundary(offset)).unwrap_or_default();
-        let line_start = before.rfind('\n').map_or(0, |at| at + 1);
-        let column = before.get(line_start..).unwrap_or_default().chars().count() + 1;
-        Self { line: before.matches('\n').count() + 1, column }
-    }
-}
 
 /// Error in a file of definitions, with its position.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -57,9 +38,8 @@ impl DefinitionFileError {
     }
 
     fn from_toml(text: &str, start: usize, error: &toml::de::Error) -> Self {
-        let offset = error.span().map_or(start, |span| span.start);
-        let message = describe_renamed_field(error.message(), RENAMED_FIELDS);
-        Self::at(TextPosition::from_offset(text, offset), message)
+        let problem = TextProblem::from_toml(start, error, RENAMED_FIELDS);
+        Self::at(TextPosition::of(text, problem.offset), problem.message)
     }
 
     fn position(&self) -> TextPosition {
@@ -95,16 +75,13 @@ impl<'t> DefinitionFile<'t> {
         for (key, value) in table.into_inner() {
             if key.get_ref() != "tool" {
                 let message = format!("unknown field `{}`, expected `tool`", key.get_ref());
-                file.unknown.push(DefinitionFileError::at(
-                    TextPosition::from_offset(text, key.span().start),
-                    message,
-                ));
+                file.unknown.push(DefinitionFileError::at(TextPosition::of(text, key.span().start), message));
                 continue;
             }
             let start = value.span().start;
             let DeValue::Array(tools) = value.into_inner() else {
                 let message = "each tool must start with a line [[tool]], in double brackets";
-                return Err(DefinitionFileError::at(TextPosition::from_offset(text, start), message));
+                return Err(DefinitionFileError::at(TextPosition::of(text, start), message));
             };
             let entry = |tool: Spanned<DeValue<'t>>| DefinitionEntry {
                 text,
@@ -121,7 +98,7 @@ impl DefinitionEntry<'_> {
     /// Position of the entry's start.
     #[must_use]
     pub fn position(&self) -> TextPosition {
-        TextPosition::from_offset(self.text, self.start)
+        TextPosition::of(self.text, self.start)
     }
 
     /// Name of the tool, if present.
@@ -150,7 +127,7 @@ impl DefinitionEntry<'_> {
         };
         known.copied().ok_or_else(|| {
             let message = format!("kind must be one of {}", kinds.join(", "));
-            DefinitionFileError::at(TextPosition::from_offset(self.text, said.span().start), message)
+            DefinitionFileError::at(TextPosition::of(self.text, said.span().start), message)
         })
     }
 
@@ -161,7 +138,7 @@ impl DefinitionEntry<'_> {
     pub fn read<T: DeserializeOwned>(self) -> Result<(ToolMetadata, T), DefinitionFileError> {
         let DeValue::Table(table) = self.value else {
             return Err(DefinitionFileError::at(
-                TextPosition::from_offset(self.text, self.start),
+                TextPosition::of(self.text, self.start),
                 "a tool must be a table",
             ));
         };

@@ -68,7 +68,7 @@ pub use capture::{CaptureEnd, OutputCapture};
 pub use command::{PreparedCommand, ToolCommand};
 pub use command_env::CommandEnv;
 pub use definition::{CommandDefinition, ToolMetadata};
-pub use definition_file::{DefinitionEntry, DefinitionFile, DefinitionFileError, TextPosition};
+pub use definition_file::{DefinitionEntry, DefinitionFile, DefinitionFileError};
 pub use parameters::ParameterSchema;
 pub use problem::DefinitionProblem;
 pub use process::{OutputLimits, ProcessOutput, ProgramLaunch, RunError};

@@ -17,6 +17,7 @@ use arc_swap::ArcSwap;
 use jiff::tz::TimeZone;
 use parking_lot::Mutex;
 use toolway_core::{Engine, HookEntry, Lease, SourceRetention, Tool};
+use toolway_files::owner_file::FileStamps;
 use toolway_tools::builtin::files::{FileAccess, ListedFolder};
 use toolway_tools::builtin::time::TimeZones;
 use toolway_tools::builtin::{self, BuiltinDeps};
@@ -77,7 +78,7 @@ pub(crate) struct GatewayTools {
     changing: tokio::sync::Mutex<Settings>,
     defined: ArcSwap<DefinedTools>,
     /// State of the definition files when they were last read.
-    last_stamps: Mutex<watcher::FileStamps>,
+    last_stamps: Mutex<FileStamps>,
 }
 
 /// Tools of new settings that are not active yet.

@@ -13,7 +13,6 @@ pub mod access;
 pub mod api_views;
 mod call_recorder;
 pub mod chat;
-mod files;
 mod gateway;
 pub mod gateway_tools;
 mod grants;

@@ -21,7 +21,7 @@ pub use definitions::{
     SettingsServers,
 };
 pub use file::{ServersFile, ServersFileEntry};
-pub use problem::{DefinitionError, DefinitionFileProblem};
+pub use problem::DefinitionError;
 pub use redaction::{HIDDEN, is_secret_name};
 pub use validation::check_name;
 

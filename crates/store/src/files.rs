@@ -5,6 +5,8 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use toolway_files::private_file;
+
 use crate::error::StoreError;
 use crate::migrations::APPLICATION_ID;
 
@@ -58,22 +60,16 @@ pub(crate) fn inspect_file(path: &Path) -> Result<DatabaseFile, StoreError> {
 
 /// Creates a folder that only its owner can enter. An existing folder is not changed.
 pub(crate) fn private_folder(path: &Path) -> Result<(), StoreError> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(path).map_err(StoreError::io("create", path))
+    private_file::create_folder(path).map_err(StoreError::io("create", path))
 }
 
 /// Creates an empty file that only its owner can read, or restricts an existing one. SQLite gives the files
 /// beside a database (`-wal`, `-shm`) the database's own mode.
-pub(crate) fn private_file(path: &Path) -> Result<(), StoreError> {
+pub(crate) fn create_private_file(path: &Path) -> Result<(), StoreError> {
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(false);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path).map_err(StoreError::io("create", path))?;
-    tighten(path)
+    private_file::open(&mut options, path).map_err(StoreError::io("create", path))?;
+    private_file::restrict(path).map_err(StoreError::io("restrict", path))
 }
 
 /// Makes a database and the files beside it readable only by their owner.
@@ -81,25 +77,9 @@ pub(crate) fn restrict_database(path: &Path) -> Result<(), StoreError> {
     for suffix in ["", "-wal", "-shm"] {
         let beside = with_suffix(path, suffix);
         if beside.exists() {
-            tighten(&beside)?;
+            private_file::restrict(&beside).map_err(StoreError::io("restrict", &beside))?;
         }
     }
-    Ok(())
-}
-
-#[cfg(unix)]
-fn tighten(path: &Path) -> Result<(), StoreError> {
-    use std::os::unix::fs::PermissionsExt;
-    let now = fs::metadata(path).map_err(StoreError::io("look at", path))?.permissions().mode();
-    if now & 0o077 != 0 {
-        fs::set_permissions(path, fs::Permissions::from_mode(0o600))
-            .map_err(StoreError::io("restrict", path))?;
-    }
-    Ok(())
-}
-
-#[cfg(not(unix))]
-fn tighten(_: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
@@ -116,18 +96,6 @@ pub(crate) fn sync(path: &Path) -> Result<(), StoreError> {
     file.sync_all().map_err(StoreError::io("sync", path))
 }
 
-/// Syncs the new name of a renamed file to disk, on systems that can sync folders.
-pub(crate) fn sync_parent_folder(path: &Path) -> Result<(), StoreError> {
-    #[cfg(unix)]
-    if let Some(folder) = path.parent() {
-        let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-        File::open(folder).and_then(|open| open.sync_all()).map_err(StoreError::io("sync", folder))?;
-    }
-    #[cfg(not(unix))]
-    let _ = path;
-    Ok(())
-}
-
 /// A temporary file. Dropping it removes the file and the files that SQLite put beside it, unless it was
 /// persisted.
 #[derive(Debug)]
@@ -137,7 +105,7 @@ impl ScratchFile {
     /// Creates an empty private file. A file from an earlier attempt is replaced.
     pub(crate) fn new(path: PathBuf) -> Result<Self, StoreError> {
         remove_with_companions(&path);
-        private_file(&path)?;
+        create_private_file(&path)?;
         Ok(Self(Some(path)))
     }
 
@@ -148,12 +116,12 @@ impl ScratchFile {
     /// Renames the finished file to its final name.
     pub(crate) fn persist_as(mut self, to: &Path) -> Result<(), StoreError> {
         if let Some(path) = self.0.take()
-            && let Err(error) = fs::rename(&path, to)
+            && let Err(error) = private_file::rename(&path, to)
         {
             self.0 = Some(path);
             return Err(StoreError::io("create", to)(error));
         }
-        sync_parent_folder(to)
+        Ok(())
     }
 }
 

@@ -63,7 +63,7 @@ impl Store {
         if let DatabaseFile::Ours { version } = found {
             migrations::check_known(&path, version, migrations::newest_version(migrations))?;
         }
-        files::private_file(&path)?;
+        files::create_private_file(&path)?;
         let connector = DatabaseConnector::new(&path, &options);
         let mut conn = connector.writer().await.map_err(|error| open_error(&path, error))?;
         prepare(&mut conn, found, dir, &connector, &*clock, migrations).await?;

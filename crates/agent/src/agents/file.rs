@@ -11,7 +11,7 @@ use toml::de::{DeTable, DeValue, ValueDeserializer};
 use super::Agent;
 use super::error::AgentProblem;
 use crate::definition::AgentDefinition;
-use crate::files::{self, FileProblem, line_of};
+use toolway_files::owner_file::{self, FileProblem, TextProblem, line_of};
 
 /// Maximum number of files that are read.
 const MAX_FILES: usize = 4096;
@@ -62,7 +62,7 @@ pub(super) fn files(folder: &Path) -> Result<Vec<PathBuf>, FileProblem> {
 pub(super) fn read(path: &Path) -> Result<AgentFile, InvalidAgentFile> {
     let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let bad = |problems| InvalidAgentFile { name: name.clone(), path: path.to_owned(), problems };
-    match files::read_text(path) {
+    match owner_file::read_text(path, owner_file::MAX_BYTES) {
         Ok(text) => parse(&text.unwrap_or_default(), path, &name).map_err(bad),
         Err(problem) => Err(bad(vec![problem])),
     }
@@ -80,9 +80,7 @@ pub fn check(text: &str, path: &Path) -> Result<AgentDefinition, Vec<FileProblem
 /// Parses the file of the agent `name`.
 fn parse(text: &str, path: &Path, name: &str) -> Result<AgentFile, Vec<FileProblem>> {
     let at = |place: usize, message: String| FileProblem::new(path, line_of(text, place), message);
-    let wrong = |error: &toml::de::Error| {
-        vec![at(error.span().map_or(0, |span| span.start), error.message().to_owned())]
-    };
+    let wrong = |error: &toml::de::Error| vec![TextProblem::from_toml(0, error, &[]).in_file(text, path)];
     let table = DeTable::parse(text).map_err(|error| wrong(&error))?;
     let start = table.get_ref().keys().map(|key| key.span().start).min().unwrap_or(0);
     let place_of = |field: &str| span_of_field(table.get_ref(), field).map_or(start, |span| span.start);

@@ -1,7 +1,6 @@
 //! Parser for `models.toml`: its `[[model]]` entries, each checked by itself. Every problem has its line.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -16,8 +15,8 @@ use toolway_types::describe_renamed_field;
 
 use super::ModelFacts;
 use super::keys::KeyLocation;
-use crate::files::{FileProblem, line_of};
 use crate::name_suggestions;
+use toolway_files::owner_file::{self, FileProblem, TextProblem, line_of};
 
 /// Fields and values that had another name in version 0.1.
 const RENAMED_FIELDS: &[(&str, &str)] = &[
@@ -78,29 +77,6 @@ struct RawModelEntry {
     models: BTreeMap<String, Spanned<ModelFacts>>,
 }
 
-/// A problem and its position in the text.
-struct SpannedProblem {
-    at: usize,
-    message: String,
-    hint: Option<String>,
-}
-
-impl SpannedProblem {
-    fn new(span: Range<usize>, message: impl Into<String>) -> Self {
-        Self { at: span.start, message: message.into(), hint: None }
-    }
-
-    fn from_toml_error(start: usize, error: &toml::de::Error) -> Self {
-        let message = describe_renamed_field(error.message(), RENAMED_FIELDS);
-        Self::new(error.span().unwrap_or(start..start), message)
-    }
-
-    fn with_hint(mut self, hint: impl Into<String>) -> Self {
-        self.hint = Some(hint.into());
-        self
-    }
-}
-
 impl ModelsFile {
     /// Parses the text of a file that is, or will be, at `path`.
     ///
@@ -110,44 +86,33 @@ impl ModelsFile {
         let (mut file, mut wrong) = (Self::default(), Vec::new());
         match DeTable::parse(text) {
             Ok(table) => file.read(text, path, table.into_inner(), &mut wrong),
-            Err(error) => wrong.push(SpannedProblem::from_toml_error(0, &error)),
+            Err(error) => wrong.push(TextProblem::from_toml(0, &error, RENAMED_FIELDS)),
         }
-        if wrong.is_empty() {
-            return Ok(file);
-        }
-        let mut problems: Vec<_> = wrong
-            .into_iter()
-            .map(|wrong| FileProblem {
-                hint: wrong.hint,
-                ..FileProblem::new(path, line_of(text, wrong.at), wrong.message)
-            })
-            .collect();
-        problems.sort_by_key(|problem| problem.line);
-        Err(problems)
+        owner_file::all_or_nothing(file, wrong, text, path)
     }
 
-    fn read(&mut self, text: &str, path: &Path, table: DeTable<'_>, wrong: &mut Vec<SpannedProblem>) {
+    fn read(&mut self, text: &str, path: &Path, table: DeTable<'_>, wrong: &mut Vec<TextProblem>) {
         for (key, value) in table {
             if key.get_ref() != "model" {
                 let message = format!("unknown field `{}`, expected `model`", key.get_ref());
-                wrong.push(SpannedProblem::new(key.span(), message));
+                wrong.push(TextProblem::at(key.span(), message));
                 continue;
             }
             let span = value.span();
             let DeValue::Array(entries) = value.into_inner() else {
                 let message = "each model provider starts with a line [[model]], in double brackets";
-                wrong.push(SpannedProblem::new(span, message));
+                wrong.push(TextProblem::at(span, message));
                 continue;
             };
             if entries.len() > MAX_PROVIDERS {
                 let message =
                     format!("there are {} model providers; at most {MAX_PROVIDERS} are read", entries.len());
-                wrong.push(SpannedProblem::new(span, message));
+                wrong.push(TextProblem::at(span, message));
             }
             for entry in entries.into_iter().take(MAX_PROVIDERS) {
                 let start = entry.span().start;
                 let written = RawModelEntry::deserialize(ValueDeserializer::from(entry));
-                match written.map_err(|error| SpannedProblem::from_toml_error(start, &error)) {
+                match written.map_err(|error| TextProblem::from_toml(start, &error, RENAMED_FIELDS)) {
                     Ok(written) => self.add_entry(written, text, path, start, wrong),
                     Err(problem) => wrong.push(problem),
                 }
@@ -161,12 +126,12 @@ impl ModelsFile {
         text: &str,
         path: &Path,
         start: usize,
-        wrong: &mut Vec<SpannedProblem>,
+        wrong: &mut Vec<TextProblem>,
     ) {
         let name = written.name.get_ref().as_str();
         if let Some(other) = self.entries.iter().find(|entry| *entry.config.name == *name) {
             let message = format!("there is another model provider {name:?}, in line {}", other.line);
-            wrong.push(SpannedProblem::new(written.name.span(), message));
+            wrong.push(TextProblem::at(written.name.span(), message));
             return;
         }
         let line = line_of(text, start);
@@ -177,16 +142,16 @@ impl ModelsFile {
     }
 }
 
-fn entry(written: RawModelEntry, path: &Path, line: usize) -> Result<ModelEntry, Vec<SpannedProblem>> {
+fn entry(written: RawModelEntry, path: &Path, line: usize) -> Result<ModelEntry, Vec<TextProblem>> {
     let mut wrong = Vec::new();
-    let mut note = |problem: SpannedProblem| wrong.push(problem);
+    let mut note = |problem: TextProblem| wrong.push(problem);
     let name = written.name.get_ref();
     if !is_name(name) {
         let message = format!(
             "{name:?} is not a valid name; use a lower-case letter, then at most {} lower-case letters, digits and hyphens",
             MAX_NAME - 1
         );
-        note(SpannedProblem::new(written.name.span(), message));
+        note(TextProblem::at(written.name.span(), message));
     }
     let preset = preset(&written).unwrap_or_else(|problem| {
         note(problem);
@@ -212,11 +177,11 @@ fn entry(written: RawModelEntry, path: &Path, line: usize) -> Result<ModelEntry,
     for (id, facts) in &written.models {
         if facts.get_ref().context_tokens == Some(0) || facts.get_ref().max_tools == Some(0) {
             let message = format!("a number of the model {id:?} is 0; remove it if it is not known");
-            note(SpannedProblem::new(facts.span(), message));
+            note(TextProblem::at(facts.span(), message));
         }
     }
     if let Some(model) = written.model.as_ref().filter(|model| model.get_ref().trim().is_empty()) {
-        note(SpannedProblem::new(
+        note(TextProblem::at(
             model.span(),
             "the model's id is empty; remove `model` if there is no default model",
         ));
@@ -225,7 +190,7 @@ fn entry(written: RawModelEntry, path: &Path, line: usize) -> Result<ModelEntry,
     let has_switches = kind.is_none_or(ProviderKind::has_switches);
     if let Some(switches) = written.compatibility.as_ref().filter(|_| !has_switches) {
         let words = "`compatibility` applies only to OpenAI's APIs; this kind has another API";
-        note(SpannedProblem::new(switches.span(), words).with_hint("remove it"));
+        note(TextProblem::at(switches.span(), words).with_hint("remove it"));
     }
     let (Some(kind), Some(base_url)) = (kind, base_url) else { return Err(wrong) };
     if !wrong.is_empty() {
@@ -264,13 +229,13 @@ fn is_name(name: &str) -> bool {
         && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
 }
 
-fn preset(written: &RawModelEntry) -> Result<Option<&'static ProviderPreset>, SpannedProblem> {
+fn preset(written: &RawModelEntry) -> Result<Option<&'static ProviderPreset>, TextProblem> {
     let Some(said) = &written.preset else { return Ok(None) };
     let found = presets::get(said.get_ref());
     found.map(Some).ok_or_else(|| {
         let close =
             name_suggestions::close_names(said.get_ref(), presets::ALL.iter().map(|preset| preset.name));
-        let problem = SpannedProblem::new(said.span(), format!("there is no preset {:?}", said.get_ref()));
+        let problem = TextProblem::at(said.span(), format!("there is no preset {:?}", said.get_ref()));
         match name_suggestions::did_you_mean(&close) {
             Some(hint) => problem.with_hint(hint),
             None => problem.with_hint("use `kind` and `base_url` instead"),
@@ -281,17 +246,17 @@ fn preset(written: &RawModelEntry) -> Result<Option<&'static ProviderPreset>, Sp
 fn kind(
     written: &RawModelEntry,
     preset: Option<&ProviderPreset>,
-) -> Result<Option<ProviderKind>, SpannedProblem> {
+) -> Result<Option<ProviderKind>, TextProblem> {
     match (&written.kind, preset) {
         (Some(said), preset) => {
             let kind: ProviderKind = said
                 .get_ref()
                 .parse()
-                .map_err(|unknown| SpannedProblem::new(said.span(), format!("{unknown}")))?;
+                .map_err(|unknown| TextProblem::at(said.span(), format!("{unknown}")))?;
             match preset.filter(|preset| preset.kind != kind) {
                 Some(preset) => {
                     let message = format!("the preset {:?} is of the kind {}", preset.name, preset.kind);
-                    Err(SpannedProblem::new(said.span(), message).with_hint("remove `kind` or `preset`"))
+                    Err(TextProblem::at(said.span(), message).with_hint("remove `kind` or `preset`"))
                 }
                 None => Ok(Some(kind)),
             }
@@ -299,7 +264,7 @@ fn kind(
         (None, Some(preset)) => Ok(Some(preset.kind)),
         // What is wrong with the preset was said.
         (None, None) if written.preset.is_some() => Ok(None),
-        (None, None) => Err(SpannedProblem::new(written.name.span(), "`kind` or `preset` is required")
+        (None, None) => Err(TextProblem::at(written.name.span(), "`kind` or `preset` is required")
             .with_hint(format!("kind is {}", ProviderKind::names()))),
     }
 }
@@ -309,24 +274,24 @@ fn base_url(
     written: &RawModelEntry,
     preset: Option<&ProviderPreset>,
     kind: Option<ProviderKind>,
-) -> Result<Option<BaseUrl>, SpannedProblem> {
+) -> Result<Option<BaseUrl>, TextProblem> {
     let own = || kind.and_then(|kind| presets::ALL.iter().find(|preset| preset.name == kind.as_str()));
     let (text, span) = match (&written.base_url, preset.or_else(own)) {
         (Some(said), _) => (said.get_ref().as_str(), said.span()),
         (None, Some(preset)) => (preset.base_url, written.name.span()),
         (None, None) if kind.is_none() => return Ok(None),
         (None, None) => {
-            return Err(SpannedProblem::new(written.name.span(), "`base_url` is required")
+            return Err(TextProblem::at(written.name.span(), "`base_url` is required")
                 .with_hint("add base_url = \"https://…\""));
         }
     };
-    text.parse().map(Some).map_err(|bad| SpannedProblem::new(span, format!("base_url: {bad}")))
+    text.parse().map(Some).map_err(|bad| TextProblem::at(span, format!("base_url: {bad}")))
 }
 
-fn headers(written: &RawModelEntry) -> Result<http::HeaderMap, SpannedProblem> {
+fn headers(written: &RawModelEntry) -> Result<http::HeaderMap, TextProblem> {
     let mut headers = http::HeaderMap::new();
     for (name, value) in &written.headers {
-        let bad = |what: &str| SpannedProblem::new(value.span(), format!("headers: {name:?} {what}"));
+        let bad = |what: &str| TextProblem::at(value.span(), format!("headers: {name:?} {what}"));
         let key = http::HeaderName::try_from(name.as_str()).map_err(|_| bad("is not a valid header name"))?;
         let mut value = http::HeaderValue::try_from(value.get_ref().as_str())
             .map_err(|_| bad("has a value with characters that are invalid in a header"))?;
@@ -340,9 +305,9 @@ fn headers(written: &RawModelEntry) -> Result<http::HeaderMap, SpannedProblem> {
 fn overlay<T: serde::Serialize + DeserializeOwned>(
     base: T,
     written: Option<&Spanned<Table>>,
-) -> Result<T, SpannedProblem> {
+) -> Result<T, TextProblem> {
     let Some(written) = written else { return Ok(base) };
-    let wrong = |error: &dyn std::fmt::Display| SpannedProblem::new(written.span(), error.to_string());
+    let wrong = |error: &dyn std::fmt::Display| TextProblem::at(written.span(), error.to_string());
     let mut table = match Value::try_from(&base).map_err(|error| wrong(&error))? {
         Value::Table(table) => table,
         _ => Table::new(),
@@ -360,7 +325,7 @@ fn overlay<T: serde::Serialize + DeserializeOwned>(
         table.insert(key.clone(), value);
     }
     table.try_into().map_err(|error: toml::de::Error| {
-        SpannedProblem::new(written.span(), describe_renamed_field(error.message(), RENAMED_FIELDS))
+        TextProblem::at(written.span(), describe_renamed_field(error.message(), RENAMED_FIELDS))
     })
 }
 

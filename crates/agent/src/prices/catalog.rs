@@ -6,10 +6,10 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use super::{PriceTable, parse};
-use crate::files::{self, FileProblem, FileStamps, MAX_FILE};
+use toolway_files::owner_file::{self, FileProblem, FileStamps};
 
 /// Maximum size of the file, in bytes; LiteLLM's whole list needs several MiB.
-const MAX_BYTES: u64 = 8 * MAX_FILE;
+const MAX_BYTES: u64 = 8 * owner_file::MAX_BYTES;
 
 /// The price table of the file `prices.toml`, which may be missing.
 #[derive(Debug)]
@@ -54,7 +54,7 @@ impl PriceCatalog {
     /// Reports whether the file has changed since the last read. It looks at the file, so it is not free.
     pub async fn has_changed(self: &Arc<Self>) -> bool {
         let file = self.file.clone();
-        let now = tokio::task::spawn_blocking(move || files::file_stamps([file])).await;
+        let now = tokio::task::spawn_blocking(move || FileStamps::of([&file])).await;
         now.is_ok_and(|now| now != self.state.lock().file_stamps)
     }
 
@@ -65,15 +65,9 @@ impl PriceCatalog {
     }
 
     fn read_file(&self) -> Result<(), Vec<FileProblem>> {
-        // Taken before the file is read, so that a change in the meantime is noticed.
-        let mark = files::file_stamps([self.file.clone()]);
-        let read = match files::read_text_limited(&self.file, MAX_BYTES) {
-            Ok(None) => Ok(PriceTable::default()),
-            Ok(Some(text)) => parse(&text, &self.file),
-            Err(problem) => Err(vec![problem]),
-        };
+        let (stamps, read) = owner_file::read_stamped(&self.file, MAX_BYTES, parse);
         let mut state = self.state.lock();
-        state.file_stamps = mark;
+        state.file_stamps = stamps;
         match read {
             Ok(table) => {
                 state.table = Arc::new(table);

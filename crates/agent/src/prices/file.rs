@@ -6,10 +6,9 @@ use std::path::Path;
 use serde::Deserialize;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue, ValueDeserializer};
-use toolway_types::describe_renamed_field;
 
 use super::{Price, PriceTable};
-use crate::files::{FileProblem, line_of};
+use toolway_files::owner_file::{self, FileProblem, TextProblem};
 
 /// Fields of a price that had another name in version 0.1.
 const RENAMED_FIELDS: &[(&str, &str)] =
@@ -20,11 +19,8 @@ pub(super) const MAX_PRICES: usize = 20_000;
 const MAX_PRICE: f64 = 1e9;
 
 pub(super) fn parse(text: &str, path: &Path) -> Result<PriceTable, Vec<FileProblem>> {
-    let problem = |at: usize, message: String| FileProblem::new(path, line_of(text, at), message);
-    let parsed = DeTable::parse(text).map_err(|error| {
-        let at = error.span().map_or(0, |span| span.start);
-        vec![problem(at, error.message().to_owned())]
-    })?;
+    let parsed = DeTable::parse(text)
+        .map_err(|error| vec![TextProblem::from_toml(0, &error, RENAMED_FIELDS).in_file(text, path)])?;
     let mut problems = Vec::new();
     let mut table = PriceTable::default();
     for (key, value) in parsed.into_inner() {
@@ -35,51 +31,53 @@ pub(super) fn parse(text: &str, path: &Path) -> Result<PriceTable, Vec<FileProbl
             }
             ("currency", _) => {
                 let message = "`currency` must be three capital letters, such as \"USD\"";
-                problems.push(problem(at, message.to_owned()));
+                problems.push(TextProblem::new(at, message));
             }
             ("price", DeValue::Array(prices)) if prices.len() > MAX_PRICES => {
                 let message = format!("there are {} prices; the maximum is {MAX_PRICES}", prices.len());
-                problems.push(problem(at, message));
+                problems.push(TextProblem::new(at, message));
             }
             ("price", DeValue::Array(prices)) => {
                 for price in prices {
                     match read(price) {
                         Ok(price) => table.prices.push(price),
-                        Err((at, message)) => problems.push(problem(at, message)),
+                        Err(problem) => problems.push(problem),
                     }
                 }
             }
             ("price", _) => {
                 let message = "each price starts with a line [[price]], in double brackets";
-                problems.push(problem(at, message.to_owned()));
+                problems.push(TextProblem::new(at, message));
             }
             (other, _) => {
                 let message = format!("unknown field `{other}`, expected `currency` or `price`");
-                problems.push(problem(key.span().start, message));
+                problems.push(TextProblem::at(key.span(), message));
             }
         }
     }
-    problems.sort_by_key(|problem| problem.line);
-    if problems.is_empty() { Ok(table) } else { Err(problems) }
+    owner_file::all_or_nothing(table, problems, text, path)
 }
 
-/// Parses one price, or returns the problem and its position.
-fn read(price: Spanned<DeValue<'_>>) -> Result<Price, (usize, String)> {
+/// One price, or the problem with it.
+fn read(price: Spanned<DeValue<'_>>) -> Result<Price, TextProblem> {
     let start = price.span().start;
     let places: Vec<(String, usize)> = match price.get_ref() {
         DeValue::Table(fields) => {
             fields.iter().map(|(key, value)| (key.get_ref().to_string(), value.span().start)).collect()
         }
-        _ => return Err((start, "each price starts with a line [[price]], in double brackets".to_owned())),
+        _ => {
+            return Err(TextProblem::new(
+                start,
+                "each price starts with a line [[price]], in double brackets",
+            ));
+        }
     };
     let place = |field: &str| places.iter().find(|(name, _)| name == field).map_or(start, |(_, at)| *at);
-    let price = Price::deserialize(ValueDeserializer::from(price)).map_err(|error| {
-        let message = describe_renamed_field(error.message(), RENAMED_FIELDS).into_owned();
-        (error.span().map_or(start, |span| span.start), message)
-    })?;
+    let price = Price::deserialize(ValueDeserializer::from(price))
+        .map_err(|error| TextProblem::from_toml(start, &error, RENAMED_FIELDS))?;
     if !price.model.contains('/') && !price.model.contains('*') {
         let message = format!("`model` is a pattern over NAME/ID, and {:?} has no `/`", price.model);
-        return Err((place("model"), message));
+        return Err(TextProblem::new(place("model"), message));
     }
     for (name, number) in [
         ("input", price.input),
@@ -88,11 +86,13 @@ fn read(price: Spanned<DeValue<'_>>) -> Result<Price, (usize, String)> {
         ("cache_written", price.cache_written),
     ] {
         if number.is_some_and(|number| !(0.0..=MAX_PRICE).contains(&number)) {
-            return Err((place(name), format!("`{name}` must be a price per million tokens, 0 or more")));
+            let message = format!("`{name}` must be a price per million tokens, 0 or more");
+            return Err(TextProblem::new(place(name), message));
         }
     }
     if price.input.is_none() && price.output.is_none() && price.context_window.is_none() {
-        return Err((start, "a price needs `input` and `output`, or at least `context_window`".to_owned()));
+        let message = "a price needs `input` and `output`, or at least `context_window`";
+        return Err(TextProblem::new(start, message));
     }
     Ok(price)
 }

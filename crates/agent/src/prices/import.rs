@@ -6,7 +6,7 @@ use toolway_types::JsonObject;
 
 use super::file::MAX_PRICES;
 use super::{PriceTable, litellm, parse};
-use crate::files::FileProblem;
+use toolway_files::owner_file::FileProblem;
 
 /// An imported table.
 #[derive(Debug, Clone, PartialEq)]

@@ -12,9 +12,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::{Args, Subcommand};
-use toolway_agent::files::FileProblem;
 use toolway_agent::models::{ModelCatalog, ModelCatalogDeps};
 use toolway_device::trust::{GatewayTrust, rustls_config};
+use toolway_files::owner_file::FileProblem;
 use toolway_models::transport::ProviderHttpClient;
 
 use crate::context::CliContext;

@@ -1,12 +1,12 @@
 //! `toolway prices`: manages model prices in `prices.toml` of the data folder. The program ships without prices: each
 //! one is written or imported by the owner, with its source and date.
 
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use serde_json::json;
 use toolway_agent::prices::{self, Price, PriceImportError, PriceTable};
+use toolway_files::bounded_read::{self, ReadError};
 
 use super::models::models_file_error;
 use super::tools::own_tools::{reload_error, reload_gateway, reload_status, require_local_gateway};
@@ -162,19 +162,12 @@ fn import_error(error: PriceImportError) -> CliError {
 
 /// Reads a file; `None` if it does not exist.
 fn read_price_file(path: &Path) -> CliResult<Option<String>> {
-    let failed = |error: std::io::Error| CliError::io("read", path, &error);
-    let file = match std::fs::File::open(path) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        file => file.map_err(failed)?,
-    };
-    let mut text = String::new();
-    file.take(MAX_FILE + 1).read_to_string(&mut text).map_err(failed)?;
-    if text.len() as u64 > MAX_FILE {
-        return Err(CliError::new(format!(
-            "{} is larger than 32 MiB, the limit for a price file",
-            path.display()
-        ))
-        .with_hint(FORMAT_HINT));
-    }
-    Ok(Some(text))
+    bounded_read::read_input(path, MAX_FILE).map_err(|error| match error {
+        ReadError::Io(error) => CliError::io("read", path, &error),
+        ReadError::NotRegular => CliError::new(format!("{} is not a regular file", path.display())),
+        ReadError::TooLong(_) => {
+            CliError::new(format!("{} is larger than 32 MiB, the limit for a price file", path.display()))
+                .with_hint(FORMAT_HINT)
+        }
+    })
 }

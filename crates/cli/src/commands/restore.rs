@@ -138,7 +138,7 @@ fn move_files(staging: &Path, folder: &Path, manifest: &BackupManifest) -> CliRe
         if let Some(parent) = to.parent() {
             create_private_dir(parent)?;
         }
-        private_file::rename(&staging.join(&file.name), &to).map_err(|error| {
+        toolway_files::private_file::rename(&staging.join(&file.name), &to).map_err(|error| {
             CliError::io("replace", &to, &error)
                 .with_hint("the database was already restored; fix this, then restore again")
         })?;

@@ -3,6 +3,8 @@
 
 use std::fs::{File, OpenOptions, TryLockError};
 
+use toolway_files::private_file;
+
 use super::DataFolder;
 use super::running_gateway::RunningGateway;
 use crate::error::{CliError, CliResult};
@@ -36,9 +38,7 @@ fn open(folder: &DataFolder) -> CliResult<File> {
     let path = folder.lock();
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(false);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(&path).map_err(|error| CliError::io("open", &path, &error))
+    private_file::open(&mut options, &path).map_err(|error| CliError::io("open", &path, &error))
 }
 
 fn already_locked_error(folder: &DataFolder) -> CliError {

@@ -1,13 +1,14 @@
 //! Parses `toolway.toml` with line numbers.
 
-use std::io;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Number, Value};
 use toml::de::{DeTable, DeValue};
+use toolway_files::bounded_read::{self, ReadError};
 
 use super::key::SettingKey;
 use super::{SettingDiagnostic, SettingEntry, SettingOrigin};
+use crate::error::io_error_message;
 
 /// Maximum size of a settings file in bytes.
 const MAX_BYTES: u64 = 1 << 20;
@@ -27,21 +28,19 @@ pub(super) fn read(
             hint,
         )
     };
-    let text = match std::fs::metadata(path).and_then(|metadata| {
-        if metadata.len() > MAX_BYTES {
-            return Err(io::Error::other("it is larger than 1 MiB"));
+    let unread = match bounded_read::read_input(path, MAX_BYTES) {
+        Ok(Some(text)) => {
+            parse(path, &text, set, wrong);
+            return Some(path.to_owned());
         }
-        std::fs::read_to_string(path)
-    }) {
-        Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound && !must_exist => return None,
-        Err(error) => {
-            wrong.push(unreadable(crate::error::io_error_message(&error)));
-            return None;
-        }
+        Ok(None) if !must_exist => return None,
+        Ok(None) => "no such file or directory".to_owned(),
+        Err(ReadError::Io(error)) => io_error_message(&error),
+        Err(ReadError::TooLong(_)) => "it is larger than 1 MiB".to_owned(),
+        Err(error @ ReadError::NotRegular) => error.to_string(),
     };
-    parse(path, &text, set, wrong);
-    Some(path.to_owned())
+    wrong.push(unreadable(unread));
+    None
 }
 
 /// Parses the text of a file.

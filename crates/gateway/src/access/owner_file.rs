@@ -8,7 +8,7 @@ use secrecy::{ExposeSecret, SecretString};
 
 use super::error::AccessError;
 use super::secret::looks_like_token;
-use crate::files;
+use toolway_files::private_file;
 
 /// Name of the file in the data folder.
 pub const OWNER_TOKEN_FILE: &str = "owner.token";
@@ -46,7 +46,7 @@ impl OwnerTokenFile {
         let path = Arc::clone(&self.0);
         let text = SecretString::from(format!("{}\n", token.expose_secret()));
         let written =
-            tokio::task::spawn_blocking(move || files::write_private(&path, text.expose_secret().as_bytes()));
+            tokio::task::spawn_blocking(move || private_file::write(&path, text.expose_secret().as_bytes()));
         written.await.map_err(io::Error::other).flatten().map_err(|error| self.error(error))
     }
 

@@ -10,8 +10,8 @@ use toolway_tools::web::{AllowList, GuardedClient, SystemResolver, WebSettings};
 
 use super::ToolEnv;
 use super::secrets::NamedSecrets;
-use crate::files;
 use crate::settings::{SettingError, Settings};
+use toolway_files::private_file;
 
 /// Loader of the owner's definitions.
 #[derive(Debug)]
@@ -65,7 +65,7 @@ impl OwnToolLoader {
     /// Creates the working folder of commands if it does not exist. If that fails, each definition that needs
     /// the folder reports it.
     pub fn make_working_dir(&self) {
-        let _ = files::make_private_folder(&self.sources.working_dir);
+        let _ = private_file::create_folder(&self.sources.working_dir);
     }
 }
 

@@ -1,19 +1,17 @@
 //! Detects changes of the owner's definition files by polling.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
+use toolway_files::owner_file::FileStamps;
 
 use super::{GatewayTools, OwnToolLoader};
 use crate::settings::Settings;
 
 /// Interval between checks.
 const POLL_INTERVAL: Duration = Duration::from_secs(5);
-
-/// Modification times and sizes, which identify a state of the files.
-pub(super) type FileStamps = Vec<(PathBuf, Option<SystemTime>, u64)>;
 
 /// Reads the definitions again after each change of a file, until `stop`.
 pub(crate) async fn watch(toolbox: Arc<GatewayTools>, stop: CancellationToken) {
@@ -33,16 +31,7 @@ pub(crate) async fn watch(toolbox: Arc<GatewayTools>, stop: CancellationToken) {
 
 /// Returns the current state of the files. Reads a folder, so it may block.
 pub(super) fn stamp_files(data_dir: &Path, settings: &Settings) -> FileStamps {
-    let files = OwnToolLoader::sources(data_dir, settings).definition_files();
-    let mut mark: FileStamps = files
-        .into_iter()
-        .filter_map(|path| {
-            let about = std::fs::metadata(&path).ok()?;
-            Some((path, about.modified().ok(), about.len()))
-        })
-        .collect();
-    mark.sort();
-    mark
+    FileStamps::of(OwnToolLoader::sources(data_dir, settings).definition_files())
 }
 
 #[cfg(test)]

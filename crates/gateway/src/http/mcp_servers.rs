@@ -12,7 +12,8 @@ use serde_json::{Map, Value};
 use toolway_api::mcp_servers::{McpServerDetail, McpServerList};
 use toolway_api::openapi::{McpServerDefinitionSchema, McpServerNameSchema};
 use toolway_api::{ErrorResponse, FileProblem};
-use toolway_mcp::definition::{DefinedServer, DefinitionFileProblem, ServerDefinition};
+use toolway_files::owner_file;
+use toolway_mcp::definition::{DefinedServer, ServerDefinition};
 
 use super::resources::{ApiRoutes, resources};
 use super::{ApiError, JsonBody, PathParams};
@@ -49,7 +50,7 @@ fn server_detail(placed: &DefinedServer, mcp: &McpService) -> McpServerDetail {
 )]
 async fn list(_: AuthenticatedOwner, State(mcp): State<Arc<McpService>>) -> Json<McpServerList> {
     let servers = mcp.definitions.list().iter().map(|placed| server_detail(placed, &mcp)).collect();
-    let problem = |problem: &DefinitionFileProblem| FileProblem {
+    let problem = |problem: &owner_file::FileProblem| FileProblem {
         path: problem.path.display().to_string(),
         line: problem.line,
         message: problem.message.clone(),

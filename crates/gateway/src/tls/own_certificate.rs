@@ -15,14 +15,14 @@ use rcgen::{
 };
 
 use super::{TlsError, TlsIdentity, pem};
-use crate::files;
 use crate::net::address::UriHost;
+use toolway_files::private_file;
 
 /// Loads certificate and key from the folder, and creates missing ones. A new certificate for an existing key
 /// has the same pin. Blocks.
 pub(super) fn load_or_make(folder: &Path, names: Vec<String>) -> Result<TlsIdentity, TlsError> {
     let (cert_path, key_path) = (folder.join("cert.pem"), folder.join("key.pem"));
-    files::make_private_folder(folder).map_err(TlsError::file(folder))?;
+    private_file::create_folder(folder).map_err(TlsError::file(folder))?;
     let key = match read(&key_path)? {
         Some(key) => key,
         None if cert_path.exists() => {
@@ -43,7 +43,7 @@ pub(super) fn load_or_make(folder: &Path, names: Vec<String>) -> Result<TlsIdent
             write(&cert_path, &made)?
         }
     };
-    files::make_private(&key_path).map_err(TlsError::file(&key_path))?;
+    private_file::restrict(&key_path).map_err(TlsError::file(&key_path))?;
     pem::load_identity((&cert_path, cert.as_bytes()), (&key_path, key.as_bytes()))
 }
 
@@ -80,6 +80,6 @@ fn read(path: &Path) -> Result<Option<String>, TlsError> {
 }
 
 fn write(path: &Path, text: &str) -> Result<String, TlsError> {
-    files::write_private(path, text.as_bytes()).map_err(TlsError::file(path))?;
+    private_file::write(path, text.as_bytes()).map_err(TlsError::file(path))?;
     Ok(text.to_owned())
 }

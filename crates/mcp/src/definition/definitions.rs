@@ -4,16 +4,17 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
+use toolway_files::owner_file::{self, FileProblem, FileStamps};
 use toolway_types::Slug;
 
 use super::ServerDefinition;
 use super::file::ServersFile;
-use super::problem::{DefinitionError, DefinitionFileProblem};
+use super::problem::DefinitionError;
 use super::store::{self, ServersFileError};
 use super::validation::check_name;
 
@@ -100,13 +101,10 @@ pub struct ServerDefinitions {
     /// The servers of the last valid version of the file.
     from_file: Mutex<ServersFile>,
     /// The stamp of the file at the last read.
-    file_stamp: Mutex<FileStamp>,
+    file_stamps: Mutex<FileStamps>,
     servers: ArcSwap<Vec<DefinedServer>>,
-    problems: ArcSwap<Vec<DefinitionFileProblem>>,
+    problems: ArcSwap<Vec<FileProblem>>,
 }
-
-/// Modification time and size, which identify a version of a file.
-type FileStamp = Option<(Option<SystemTime>, u64)>;
 
 impl std::fmt::Debug for ServerDefinitions {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -126,7 +124,7 @@ impl ServerDefinitions {
             apply: parts.apply,
             settings: tokio::sync::Mutex::new(parts.settings),
             from_file: Mutex::default(),
-            file_stamp: Mutex::default(),
+            file_stamps: Mutex::default(),
             servers: ArcSwap::default(),
             problems: ArcSwap::default(),
         };
@@ -149,7 +147,7 @@ impl ServerDefinitions {
 
     /// The errors in the current version of the file. While there are any, its last valid version counts.
     #[must_use]
-    pub fn problems(&self) -> Arc<Vec<DefinitionFileProblem>> {
+    pub fn problems(&self) -> Arc<Vec<FileProblem>> {
         self.problems.load_full()
     }
 
@@ -163,7 +161,7 @@ impl ServerDefinitions {
     ///
     /// # Errors
     /// All errors in the file. [`ServerDefinitions::problems`] returns them as well.
-    pub async fn reload(&self) -> Result<(), Vec<DefinitionFileProblem>> {
+    pub async fn reload(&self) -> Result<(), Vec<FileProblem>> {
         let settings = self.settings.lock().await;
         self.read(&settings).await
     }
@@ -214,8 +212,8 @@ impl ServerDefinitions {
 
     async fn has_changed(&self) -> bool {
         let path = self.file.clone();
-        let now = tokio::task::spawn_blocking(move || read_stamp(&path)).await;
-        now.is_ok_and(|now| *self.file_stamp.lock() != now)
+        let now = tokio::task::spawn_blocking(move || FileStamps::of([&path])).await;
+        now.is_ok_and(|now| *self.file_stamps.lock() != now)
     }
 
     async fn write<T: Send + 'static>(
@@ -229,15 +227,13 @@ impl ServerDefinitions {
         })
     }
 
-    async fn read(&self, settings: &SettingsServers) -> Result<(), Vec<DefinitionFileProblem>> {
+    async fn read(&self, settings: &SettingsServers) -> Result<(), Vec<FileProblem>> {
         let path = self.file.clone();
         let read = tokio::task::spawn_blocking(move || {
-            // Taken before the read, so that a change during the read causes another one.
-            let seen = read_stamp(&path);
-            (seen, store::read_file(&path))
+            owner_file::read_stamped(&path, owner_file::MAX_BYTES, ServersFile::parse)
         });
         let Ok((seen, read)) = read.await else { return Ok(()) };
-        *self.file_stamp.lock() = seen;
+        *self.file_stamps.lock() = seen;
         let read = read.and_then(|file| match self.duplicate_names(&file, settings) {
             problems if problems.is_empty() => Ok(file),
             problems => Err(problems),
@@ -263,12 +259,11 @@ impl ServerDefinitions {
     }
 
     /// Returns an error for each name that both the file and the settings define.
-    fn duplicate_names(&self, file: &ServersFile, settings: &SettingsServers) -> Vec<DefinitionFileProblem> {
+    fn duplicate_names(&self, file: &ServersFile, settings: &SettingsServers) -> Vec<FileProblem> {
         let both = file.servers.iter().filter(|(slug, _)| settings.servers.contains_key(slug.as_str()));
         both.map(|(slug, entry)| {
             let message = format!("servers.{slug}: there is another server {slug} in the settings");
-            DefinitionFileProblem::new(&self.file, entry.line, message)
-                .with_hint("remove one of them, or rename it")
+            FileProblem::new(&self.file, entry.line, message).with_hint("remove one of them, or rename it")
         })
         .collect()
     }
@@ -298,12 +293,6 @@ impl ServerDefinitions {
         all.sort_by(|a, b| a.slug.cmp(&b.slug));
         all
     }
-}
-
-/// The stamp of the current file.
-fn read_stamp(path: &Path) -> FileStamp {
-    let about = std::fs::metadata(path).ok()?;
-    Some((about.modified().ok(), about.len()))
 }
 
 #[cfg(test)]

@@ -7,16 +7,14 @@ use std::path::Path;
 use serde::Deserialize;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue, ValueDeserializer};
+use toolway_files::owner_file::{self, FileProblem, TextProblem, line_of};
 use toolway_types::Slug;
 
 use super::ServerDefinition;
-use super::problem::{DefinitionFileProblem, line_of};
 use super::validation::check_name;
 
 /// Maximum number of servers.
 pub(super) const MAX_SERVERS: usize = 256;
-/// Maximum size of the file, in bytes.
-pub(super) const MAX_FILE: u64 = 1 << 20;
 
 /// A parsed file of server definitions.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -34,25 +32,12 @@ pub struct ServersFileEntry {
     pub line: usize,
 }
 
-/// An error and its offset in the text.
-struct ProblemAtOffset {
-    offset: usize,
-    message: String,
-    hint: Option<String>,
-}
-
-impl ProblemAtOffset {
-    fn new(at: usize, message: impl Into<String>, hint: Option<&str>) -> Self {
-        Self { offset: at, message: message.into(), hint: hint.map(str::to_owned) }
-    }
-}
-
 impl ServersFile {
     /// Parses the text of the file at `path`, which need not exist yet.
     ///
     /// # Errors
     /// All errors in the file.
-    pub fn parse(text: &str, path: &Path) -> Result<Self, Vec<DefinitionFileProblem>> {
+    pub fn parse(text: &str, path: &Path) -> Result<Self, Vec<FileProblem>> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let (mut file, mut wrong) = (Self::default(), Vec::new());
         match DeTable::parse(text) {
@@ -60,44 +45,30 @@ impl ServersFile {
             Err(error) => {
                 let at = error.span().map_or(0, |span| span.start);
                 let message = format!("not TOML: {}", error.message().replace('\n', ", "));
-                wrong.push(ProblemAtOffset::new(
-                    at,
-                    message,
-                    Some("strings stand in quotes: command = \"npx\""),
-                ));
+                let hint = "strings stand in quotes: command = \"npx\"";
+                wrong.push(TextProblem::new(at, message).with_hint(hint));
             }
         }
-        if wrong.is_empty() {
-            return Ok(file);
-        }
-        let mut problems: Vec<_> = wrong
-            .into_iter()
-            .map(|wrong| DefinitionFileProblem {
-                hint: wrong.hint,
-                ..DefinitionFileProblem::new(path, line_of(text, wrong.offset), wrong.message)
-            })
-            .collect();
-        problems.sort_by_key(|problem| problem.line);
-        Err(problems)
+        owner_file::all_or_nothing(file, wrong, text, path)
     }
 
-    fn read_servers(&mut self, text: &str, table: DeTable<'_>, wrong: &mut Vec<ProblemAtOffset>) {
+    fn read_servers(&mut self, text: &str, table: DeTable<'_>, wrong: &mut Vec<TextProblem>) {
         for (key, value) in table {
             if key.get_ref() != "servers" {
                 let message = format!("there is no field {:?} here", key.get_ref());
                 let hint = "each server stands in a table of its own, [servers.NAME]";
-                wrong.push(ProblemAtOffset::new(key.span().start, message, Some(hint)));
+                wrong.push(TextProblem::at(key.span(), message).with_hint(hint));
                 continue;
             }
             let at = key.span().start;
             let DeValue::Table(servers) = value.into_inner() else {
                 let hint = "write a table for each server, [servers.NAME]";
-                wrong.push(ProblemAtOffset::new(at, "servers is no table", Some(hint)));
+                wrong.push(TextProblem::new(at, "servers is no table").with_hint(hint));
                 continue;
             };
             if servers.len() > MAX_SERVERS {
                 let message = format!("there are {} servers; at most {MAX_SERVERS} are taken", servers.len());
-                wrong.push(ProblemAtOffset::new(at, message, Some("remove some")));
+                wrong.push(TextProblem::new(at, message).with_hint("remove some"));
                 continue;
             }
             for (name, server) in servers {
@@ -111,17 +82,14 @@ impl ServersFile {
         text: &str,
         name: &Spanned<impl AsRef<str>>,
         server: Spanned<DeValue<'_>>,
-        wrong: &mut Vec<ProblemAtOffset>,
+        wrong: &mut Vec<TextProblem>,
     ) {
         let start = name.span().start;
         let name = name.get_ref().as_ref();
         let before = wrong.len();
         let slug = check_name(name).map_err(|flaw| {
-            wrong.push(ProblemAtOffset::new(
-                start,
-                format!("servers.{name}: {}", flaw.message),
-                Some(&flaw.hint),
-            ));
+            let message = format!("servers.{name}: {}", flaw.message);
+            wrong.push(TextProblem::new(start, message).with_hint(flaw.hint));
         });
         let mut places = BTreeMap::new();
         record_offsets(server.get_ref(), "", &mut places);
@@ -130,7 +98,7 @@ impl ServersFile {
             Err(error) => {
                 let at = error.span().map_or(start, |span| span.start);
                 let message = format!("servers.{name}: {}", error.message().replace('\n', ", "));
-                wrong.push(ProblemAtOffset::new(at, message, Some(FORM)));
+                wrong.push(TextProblem::new(at, message).with_hint(FORM));
                 return;
             }
         };
@@ -138,7 +106,7 @@ impl ServersFile {
             let field = flaw.field.split_once('[').map_or(flaw.field.as_str(), |(list, _)| list);
             let at = places.get(field).copied().unwrap_or(start);
             let message = format!("servers.{name}: {flaw}");
-            wrong.push(ProblemAtOffset::new(at, message, Some(&flaw.hint)));
+            wrong.push(TextProblem::new(at, message).with_hint(&flaw.hint));
         }
         if let (Ok(slug), true) = (slug, wrong.len() == before) {
             self.servers.insert(slug, ServersFileEntry { definition, line: line_of(text, start) });

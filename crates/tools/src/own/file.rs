@@ -1,19 +1,16 @@
 //! Reads one definition file, and separates valid from invalid definitions.
 
-use std::fs;
-use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
 use toolway_command::{CommandDefinition, CommandEnv, DefinitionEntry, DefinitionFile, DefinitionFileError};
 use toolway_core::Tool;
+use toolway_files::owner_file;
 
 use super::http::HttpDefinition;
 use super::{LoadedDefinitions, OwnTool, OwnToolDeps, RefusedDefinition, command};
 use crate::naming::check_own_name;
 
-/// Maximum size of a definition file, in bytes.
-const MAX_FILE: u64 = 1 << 20;
 /// Kinds of tools.
 const KINDS: &[&str] = &["command", "http"];
 
@@ -32,14 +29,11 @@ pub(super) fn read_into(loaded: &mut LoadedDefinitions, path: &Path, working_dir
 /// # Errors
 /// A description of the problem.
 pub(super) fn text(path: &Path) -> Result<String, String> {
-    let unreadable = |error: std::io::Error| format!("the file can't be read: {error}");
-    let file = fs::File::open(path).map_err(unreadable)?;
-    let mut text = String::new();
-    file.take(MAX_FILE + 1).read_to_string(&mut text).map_err(unreadable)?;
-    if text.len() as u64 > MAX_FILE {
-        return Err(format!("the file is longer than {MAX_FILE} bytes"));
+    match owner_file::read_text(path, owner_file::MAX_BYTES) {
+        Ok(Some(text)) => Ok(text),
+        Ok(None) => Err("the file can't be read: there is no such file".to_owned()),
+        Err(problem) => Err(problem.message),
     }
-    Ok(text)
 }
 
 /// Parses definitions from text that is, or will be, in a file, and adds them to the loaded ones.

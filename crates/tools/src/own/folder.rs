@@ -2,11 +2,11 @@
 //! atomically.
 
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
-use tempfile::NamedTempFile;
 use toolway_command::DefinitionFile;
+use toolway_files::private_file;
 
 use super::{DefinitionSources, LoadedDefinitions, OwnTool, OwnToolDeps, RefusedDefinition, file, load};
 
@@ -123,18 +123,9 @@ pub fn write_definition(
 
 /// Writes a new private file (0600) atomically. Fails if it exists.
 fn write_new(path: &Path, text: &str) -> io::Result<()> {
-    let folder = path.parent().unwrap_or(path);
-    let mut builder = fs::DirBuilder::new();
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.recursive(true).create(folder)?;
-    // The temporary name has no extension, so no reader takes it for a definition. The file is 0600 from the
-    // start.
-    let mut file = NamedTempFile::with_prefix_in(".new-", folder)?;
-    file.write_all(text.as_bytes())?;
-    file.as_file().sync_all()?;
-    file.persist_noclobber(path).map_err(|error| error.error)?;
-    sync(folder)
+    private_file::create_folder(path.parent().unwrap_or(path))?;
+    // The temporary file's name does not end in .toml, so nobody takes it for a definition.
+    private_file::write_new(path, text.as_bytes())
 }
 
 /// Removes the definition of a tool, valid or not, if it is in a file of its own in the folder. Returns the
@@ -155,8 +146,7 @@ pub fn remove(name: &str, sources: &DefinitionSources) -> Result<PathBuf, Remove
         match find(&path, name) {
             None => {}
             Some((_, 1)) => {
-                fs::remove_file(&path)
-                    .and_then(|()| sync(&sources.folder))
+                private_file::remove(&path)
                     .map_err(|error| RemoveDefinitionError::Io { path: path.clone(), error })?;
                 return Ok(path);
             }
@@ -179,11 +169,4 @@ fn find(path: &Path, name: &str) -> Option<(usize, usize)> {
     let entries = DefinitionFile::parse(&text).ok()?.entries;
     let line = entries.iter().find(|entry| entry.name() == Some(name))?.position().line;
     Some((line, entries.len()))
-}
-
-/// Syncs a folder, so that a change in it survives a crash.
-fn sync(folder: &Path) -> io::Result<()> {
-    #[cfg(unix)]
-    fs::File::open(folder)?.sync_all()?;
-    Ok(())
 }

@@ -1,17 +1,16 @@
 //! `toolway calls export`: streams recorded calls with all details.
 
-use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use serde_json::json;
+use toolway_files::private_file::AtomicFile;
 
 use super::filter::{CallFilterArgs, TimeRangeArgs};
 use crate::client::{BodyStream, ConnectArgs};
 use crate::context::CliContext;
 use crate::error::{CliError, CliResult};
-use crate::folder::private_file;
 use crate::print::{Printer, escape, time};
 
 /// Flags of `calls export`.
@@ -113,25 +112,18 @@ async fn print(mut body: BodyStream, format: CallExportFormat, printer: &Printer
 /// Writes to a new file, which appears under its name when it is complete. Returns its size.
 async fn write(body: BodyStream, path: &Path) -> CliResult<u64> {
     let failed = |error: std::io::Error| CliError::io("write", path, &error);
-    let (beside, file) = private_file::create_temporary(path).map_err(failed)?;
-    let written = write_body(body, file, path).await;
-    let kept = match written {
-        Ok(bytes) => private_file::rename(&beside, path).map(|()| bytes).map_err(failed),
-        Err(failure) => Err(failure),
-    };
-    kept.inspect_err(|_| {
-        // The first error matters more than a failure to clean up.
-        let _ = std::fs::remove_file(&beside);
-    })
+    let mut file = AtomicFile::create(path).map_err(failed)?;
+    let size = write_body(body, &mut file, path).await?;
+    file.commit().map_err(failed)?;
+    Ok(size)
 }
 
-async fn write_body(mut body: BodyStream, mut file: File, path: &Path) -> CliResult<u64> {
+async fn write_body(mut body: BodyStream, file: &mut AtomicFile, path: &Path) -> CliResult<u64> {
     let failed = |error: std::io::Error| CliError::io("write", path, &error);
     let mut size = 0;
     while let Some(bytes) = body.next_chunk().await? {
         file.write_all(&bytes).map_err(failed)?;
         size += bytes.len() as u64;
     }
-    file.sync_all().map_err(failed)?;
     Ok(size)
 }

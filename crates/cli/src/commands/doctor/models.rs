@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use jiff::civil::Date;
-use toolway_agent::files::FileProblem;
+use toolway_files::owner_file::FileProblem;
 
 use super::DoctorReport;
 use crate::commands::models::{FORMAT_HINT, open_models};

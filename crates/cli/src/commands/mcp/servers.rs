@@ -8,9 +8,10 @@ use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 use toolway_api::DefinitionOrigin;
 use toolway_api::mcp_servers::{McpServerDetail, McpServerStatus};
+use toolway_files::owner_file::FileProblem;
 use toolway_gateway::api_views::mcp_server_origin;
 use toolway_mcp::definition::store::{self, ServersFileError};
-use toolway_mcp::definition::{DefinitionError, DefinitionFileProblem, DefinitionLocation, ServerDefinition};
+use toolway_mcp::definition::{DefinitionError, DefinitionLocation, ServerDefinition};
 
 use crate::client::{ConnectArgs, GatewayClient, parse_response, target};
 use crate::context::CliContext;
@@ -123,13 +124,12 @@ pub(crate) fn unknown_server_error(name: &str) -> CliError {
 }
 
 /// Creates the error for an invalid file.
-pub(crate) fn servers_file_error(problems: &[DefinitionFileProblem]) -> CliError {
+pub(crate) fn servers_file_error(problems: &[FileProblem]) -> CliError {
     let what = match problems {
         [_] => "the file of MCP servers is invalid".to_owned(),
         several => format!("the file of MCP servers has {} errors", several.len()),
     };
-    let problem =
-        |one: &DefinitionFileProblem| CliProblem { message: one.to_string(), hint: one.hint.clone() };
+    let problem = |one: &FileProblem| CliProblem { message: one.to_string(), hint: one.hint.clone() };
     CliError::new(what)
         .with_code("invalid_file")
         .with_problems(problems.iter().map(problem).collect())

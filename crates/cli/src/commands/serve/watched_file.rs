@@ -1,27 +1,26 @@
 //! Detects changes of a file by polling, which works on every file system.
 
 use std::path::PathBuf;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
+
+use toolway_files::owner_file::FileStamps;
 
 /// Polling interval.
 const POLL_INTERVAL: Duration = Duration::from_secs(2);
 /// Time without changes before a change counts. The file may be half written, and half of the rules can be valid.
 const SETTLE_DELAY: Duration = Duration::from_millis(300);
 
-/// Modification time and size of a file; `None` if it does not exist.
-type FileStamp = Option<(Option<SystemTime>, u64)>;
-
 /// A file that is polled for changes.
 #[derive(Debug)]
 pub(super) struct WatchedFile {
     path: PathBuf,
-    last_stamp: FileStamp,
+    last_stamp: FileStamps,
 }
 
 impl WatchedFile {
     /// Records the current state of the file.
     pub(super) fn new(path: PathBuf) -> Self {
-        let seen = file_stamp(&path);
+        let seen = FileStamps::of([&path]);
         Self { path, last_stamp: seen }
     }
 
@@ -29,13 +28,13 @@ impl WatchedFile {
     pub(super) async fn wait_for_change(&mut self) {
         loop {
             tokio::time::sleep(POLL_INTERVAL).await;
-            let mut now = file_stamp(&self.path);
+            let mut now = FileStamps::of([&self.path]);
             if now == self.last_stamp {
                 continue;
             }
             loop {
                 tokio::time::sleep(SETTLE_DELAY).await;
-                let later = file_stamp(&self.path);
+                let later = FileStamps::of([&self.path]);
                 if later == now {
                     break;
                 }
@@ -47,11 +46,6 @@ impl WatchedFile {
             }
         }
     }
-}
-
-fn file_stamp(path: &std::path::Path) -> FileStamp {
-    let found = std::fs::metadata(path).ok()?;
-    Some((found.modified().ok(), found.len()))
 }
 
 #[cfg(test)]

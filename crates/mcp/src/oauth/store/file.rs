@@ -1,16 +1,16 @@
 //! A store of tokens in files: one file per server, mode 0600, encrypted (ChaCha20-Poly1305, RFC 8439). With the key
 //! in a keyring, a copy of the data folder reveals nothing.
 
-use std::io::{self, Read as _, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use ring::rand::{SecureRandom as _, SystemRandom};
 use secrecy::{ExposeSecret as _, SecretString};
+use toolway_files::{bounded_read, private_file};
 use toolway_types::Slug;
 
-use super::key::create_private;
 use super::{StoreKey, StoreKeySource, TokenStore, TokenStoreError};
 
 /// The first byte of a file: the version of the format. A nonce, the ciphertext and its tag follow.
@@ -48,30 +48,26 @@ impl FileTokenStore {
     fn path(&self, server: &Slug) -> PathBuf {
         self.folder.join(server.as_str())
     }
-
-    fn make_folder(&self) -> io::Result<()> {
-        let mut builder = std::fs::DirBuilder::new();
-        builder.recursive(true);
-        #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        builder.create(&self.folder)
-    }
 }
 
 impl TokenStore for FileTokenStore {
     fn load(&self, server: &Slug) -> Result<Option<SecretString>, TokenStoreError> {
         let path = self.path(server);
-        let Some(sealed) = read(&path).map_err(|error| failed(&path, error))? else { return Ok(None) };
+        let Some(sealed) =
+            bounded_read::read(&path, MAX_FILE).map_err(|error| failed(&path, error.into()))?
+        else {
+            return Ok(None);
+        };
         let key = self.key.load()?.ok_or_else(|| unreadable(&path))?;
         open(&key, server, sealed).map(Some).ok_or_else(|| unreadable(&path))
     }
 
     fn save(&self, server: &Slug, text: &SecretString) -> Result<(), TokenStoreError> {
-        self.make_folder().map_err(|error| failed(&self.folder, error))?;
+        private_file::create_folder(&self.folder).map_err(|error| failed(&self.folder, error))?;
         let key = self.key.load_or_create()?;
         let sealed = seal(&key, server, text.expose_secret().as_bytes())?;
         let path = self.path(server);
-        replace(&path, &sealed).map_err(|error| failed(&path, error))
+        private_file::write(&path, &sealed).map_err(|error| failed(&path, error))
     }
 
     fn remove(&self, server: &Slug) -> Result<bool, TokenStoreError> {
@@ -124,36 +120,4 @@ fn open(key: &StoreKey, server: &Slug, sealed: Vec<u8>) -> Option<SecretString> 
     let mut within = within.to_vec();
     let text = cipher(key)?.open_in_place(nonce, aad(server), &mut within).ok()?;
     std::str::from_utf8(text).ok().map(|text| SecretString::from(text.to_owned()))
-}
-
-fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
-    let file = match std::fs::File::open(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        file => file?,
-    };
-    // Reading a pipe or a device might block forever.
-    if !file.metadata()?.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, "it is no regular file"));
-    }
-    let mut bytes = Vec::new();
-    file.take(MAX_FILE).read_to_end(&mut bytes)?;
-    Ok(Some(bytes))
-}
-
-/// Writes a file (0600) atomically. Readers see the old content or the new one, even after a crash.
-fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let beside = path.with_file_name(format!(".{name}.{}.new", uuid::Uuid::now_v7().simple()));
-    let written = create_private(&beside).and_then(|mut file| {
-        file.write_all(bytes)?;
-        file.sync_all()
-    });
-    written.and_then(|()| std::fs::rename(&beside, path)).inspect_err(|_| {
-        let _ = std::fs::remove_file(&beside);
-    })?;
-    #[cfg(unix)]
-    if let Some(folder) = path.parent() {
-        std::fs::File::open(folder)?.sync_all()?;
-    }
-    Ok(())
 }

@@ -1,13 +1,13 @@
 //! The encryption key of stored tokens, and a file for it where there is no keyring.
 
-use std::fs::OpenOptions;
-use std::io::{self, Read as _, Write as _};
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::PathBuf;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 use ring::rand::{SecureRandom as _, SystemRandom};
 use secrecy::{ExposeSecret as _, SecretBox, SecretString};
+use toolway_files::{bounded_read, private_file};
 
 use super::TokenStoreError;
 
@@ -65,6 +65,9 @@ pub trait StoreKeySource: Send + Sync + 'static {
     fn load_or_create(&self) -> Result<StoreKey, TokenStoreError>;
 }
 
+/// Size limit of a file with a key, in bytes.
+const MAX_FILE: u64 = 1024;
+
 /// A key in a file that only its owner can read.
 #[derive(Debug)]
 pub struct StoreKeyFile {
@@ -85,11 +88,9 @@ impl StoreKeyFile {
 
 impl StoreKeySource for StoreKeyFile {
     fn load(&self) -> Result<Option<StoreKey>, TokenStoreError> {
-        match read_small(&self.path) {
-            Ok(Some(text)) => StoreKey::parse(&text).map(Some),
-            Ok(None) => Ok(None),
-            Err(error) => Err(self.failed(error)),
-        }
+        let text =
+            bounded_read::read_text(&self.path, MAX_FILE).map_err(|error| self.failed(error.into()))?;
+        text.map(|text| StoreKey::parse(&text.into())).transpose()
     }
 
     fn load_or_create(&self) -> Result<StoreKey, TokenStoreError> {
@@ -97,18 +98,15 @@ impl StoreKeySource for StoreKeyFile {
             return Ok(key);
         }
         let key = StoreKey::random()?;
-        let beside = self.path.with_extension(format!("{}.new", uuid::Uuid::now_v7().simple()));
-        let made = create_private(&beside).and_then(|mut file| {
-            file.write_all(key.to_text().expose_secret().as_bytes())?;
-            file.sync_all()
-        });
-        // A hard link instead of a rename: if two programs create a key at once, the first one wins.
-        let linked = made.and_then(|()| match std::fs::hard_link(&beside, &self.path) {
-            Err(error) if error.kind() == io::ErrorKind::Unsupported => std::fs::rename(&beside, &self.path),
-            linked => linked,
-        });
-        let _ = std::fs::remove_file(&beside);
-        match linked {
+        let text = key.to_text();
+        let text = text.expose_secret().as_bytes();
+        // Not replaced: if two programs make a key at once, the first one's counts.
+        let made = match private_file::write_new(&self.path, text) {
+            // Some file systems can't give a name only if it is free.
+            Err(error) if error.kind() == io::ErrorKind::Unsupported => private_file::write(&self.path, text),
+            made => made,
+        };
+        match made {
             Ok(()) => Ok(key),
             Err(error) => match self.load()? {
                 Some(key) => Ok(key),
@@ -116,24 +114,4 @@ impl StoreKeySource for StoreKeyFile {
             },
         }
     }
-}
-
-/// Reads a small file. Returns `None` if it does not exist.
-fn read_small(path: &Path) -> io::Result<Option<SecretString>> {
-    let file = match std::fs::File::open(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        file => file?,
-    };
-    let mut text = String::new();
-    file.take(1024).read_to_string(&mut text)?;
-    Ok(Some(text.into()))
-}
-
-/// Creates a file (0600) that must not exist yet.
-pub(super) fn create_private(path: &Path) -> io::Result<std::fs::File> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
 }

@@ -1,11 +1,12 @@
 //! A client's own file: read whole, replaced whole with a copy of what was there beside it, links followed, its
 //! permissions kept.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use similar::TextDiff;
+use toolway_files::private_file::AtomicFile;
 
 use crate::error::{CliError, CliResult};
 
@@ -78,11 +79,7 @@ pub(super) fn replace(
         }
         None => None,
     };
-    let new = sibling_path(path, &format!("{}.new", std::process::id()));
-    write(&new, after, permissions.as_ref()).and_then(|()| fs::rename(&new, path)).map_err(|error| {
-        let _ = fs::remove_file(&new);
-        failed(error)
-    })?;
+    write(path, after, permissions.as_ref()).map_err(failed)?;
     Ok(backup)
 }
 
@@ -93,16 +90,12 @@ fn sibling_path(path: &Path, suffix: &str) -> PathBuf {
     path.with_file_name(name)
 }
 
-/// Writes a file with these permissions; for its owner alone until then, and where there are none.
+/// Writes a file atomically, with these permissions or for its owner alone.
 fn write(path: &Path, text: &str, permissions: Option<&fs::Permissions>) -> io::Result<()> {
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = options.open(path)?;
+    let mut file = AtomicFile::create(path)?;
     file.write_all(text.as_bytes())?;
     if let Some(permissions) = permissions {
         file.set_permissions(permissions.clone())?;
     }
-    file.sync_all()
+    file.commit()
 }

@@ -154,7 +154,7 @@ fn save_token(path: &Path, token: &str, refused: Option<&SecretString>) -> CliRe
         }
         return private_file::replace(path, bytes.as_bytes()).map(|()| None);
     }
-    match private_file::write_whole_new(path, bytes.as_bytes()) {
+    match toolway_files::private_file::write_new(path, bytes.as_bytes()) {
         Ok(()) => Ok(None),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => other_token(path, None),
         Err(error) => Err(CliError::io("write", path, &error)),
