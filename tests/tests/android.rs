@@ -208,7 +208,7 @@ async fn check_asks_a_provider_on_a_phone() {
         .as_array()
         .unwrap()
         .iter()
-        .map(|it| format!("{} {}", it["level"].as_str().unwrap(), it["place"].as_str().unwrap()))
+        .map(|it| format!("{} {}", it["level"].as_str().unwrap(), it["location"].as_str().unwrap()))
         .collect();
     assert_eq!(
         findings,
