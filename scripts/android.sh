@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# Builds what runs on Android phones, into `android/` of the target folder:
+# Builds everything that runs on Android phones, into `android/` of the target folder:
 #
 #   toolway-provider.jar   the library for apps that offer tools
 #   finance.apk            the sample on that library
 #   weather.apk            the sample without it
 #
-# Everything comes from package registries: the framework's classes and D8 from Maven, aapt, zipalign and apksigner
-# from the system. Where ANDROID_HOME names an Android SDK with build-tools and a platform, those are used instead.
-# The apps are signed with a key for debugging, which is made at the first build; TOOLWAY_ANDROID_KEYSTORE names
-# another (alias and passwords as Android's own tools have them for debugging).
+# All dependencies come from package registries: the framework's classes and D8 from Maven; aapt, zipalign and
+# apksigner from the system. If ANDROID_HOME is an Android SDK with build-tools and a platform, those are used
+# instead. The apps are signed with a debug key, which is created at the first build. TOOLWAY_ANDROID_KEYSTORE selects
+# another one (with the alias and passwords of Android's debug keys).
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -29,7 +29,7 @@ fail() {
 }
 maven() { mvn -q -B -Dstyle.color=never -f android/pom.xml "-Dtoolway.build=$build" "$@"; }
 
-# Prints the folder of the highest version in folder $1 whose name begins with $2.
+# Prints the folder of the highest version in folder $1 whose name starts with $2.
 newest() {
     find "$1" -mindepth 1 -maxdepth 1 -name "$2*" 2>/dev/null | sort -V | tail -n 1 || true
 }
@@ -53,7 +53,7 @@ use_sdk() {
 }
 
 use_registries() {
-    # Named after what they are, so that a new version takes an old one's place.
+    # The file name has no version, so that a new version replaces the old one.
     maven -N dependency:copy@tools "-Dtoolway.tools=$out/tools"
     framework=$out/tools/android-all.jar
     dex() { java -cp "$out/tools/r8.jar" com.android.tools.r8.D8 "$@"; }
@@ -72,7 +72,7 @@ need_key() {
         fail "keytool could not make a key"
 }
 
-# sample NAME JAR...: one app, of its folder in android/samples and these classes.
+# sample NAME JAR...: builds one app from its folder in android/samples and these classes.
 sample() {
     local name=$1 folder=android/samples/$1/src/main work=$build/apk-$1
     shift

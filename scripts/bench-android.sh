@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Prints what the bridge for app providers itself costs, measured in a Java virtual machine with the framework's real
-# classes, and what a call over adb costs beside the bare `adb shell content call` where there is an adb. Builds what it
-# needs as packages contain it.
+# Prints the overhead of the bridge for app providers, measured in a Java virtual machine with the framework's real
+# classes. With adb, also compares a call over adb with the bare `adb shell content call`. Builds what it needs with
+# the profile of packages.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Prints the tables of figures: remote calls beside a bare relay in the same run, and the engine alone.
-# Arguments go to toolway-load instead of --table. The bare MCP server is built as others build theirs.
+# Prints the tables of figures: remote calls compared with a bare relay in the same run, and the engine alone.
+# Arguments go to toolway-load instead of --table. The bare MCP server is built with the release profile.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

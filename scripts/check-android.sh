@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Looks into what scripts/android.sh built and says what is not as it should be: the library's size and Java level,
-# the samples' manifests, signatures and packing.
+# Checks the output of scripts/android.sh: the library's size and Java level, and the samples' manifests, signatures
+# and packaging.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -20,7 +20,7 @@ expect() {
     local what=$1
     shift
     "$@" && return 0
-    printf 'check-android: not so: %s\n' "$what" >&2
+    printf 'check-android: failed: %s\n' "$what" >&2
     wrong=$((wrong + 1))
 }
 holds() { grep -qF -- "$2" <<<"$1"; }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs the conformance suite of the Model Context Protocol and prints one line a leg, such as `server 2025-11-25 30/30`.
-# Ends with 0 only where all are full. Arguments go to tests/conformance/run.py.
+# Runs the conformance suite of the Model Context Protocol and prints one line per part, such as `server 2025-11-25
+# 30/30`. The exit code is 0 only if all parts are complete. Arguments go to tests/conformance/run.py.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -9,6 +9,6 @@ case $target_dir in /*) ;; *) target_dir=$PWD/$target_dir ;; esac
 export CARGO_TARGET_DIR=$target_dir
 venv=${TOOLWAY_PYTHON_VENV:-$target_dir/python-venv}
 
-# As scripts/test.sh builds them, so that nothing is built twice.
+# Built as in scripts/test.sh, so that nothing is built twice.
 cargo build ${CI:+--locked} --workspace --bins
 exec "$venv/bin/python" tests/conformance/run.py "$@"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Coverage-guided fuzzing of every parser of untrusted bytes: FUZZ_SECONDS (60) for each target, or for those
-# named as arguments. What it finds is kept under fuzz/artifacts; put a case worth keeping in fuzz/corpus,
-# which `make test` replays with the stable compiler.
+# Runs coverage-guided fuzzing of every parser of untrusted bytes: FUZZ_SECONDS (60) for each target, or for the
+# targets in the arguments. Findings are stored in fuzz/artifacts. Copy useful cases to fuzz/corpus, which `make test`
+# replays with the stable compiler.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -11,9 +11,9 @@ cargo +nightly --version >/dev/null 2>&1 || missing+=("a nightly compiler (rustu
 cargo fuzz --version >/dev/null 2>&1 || missing+=("cargo-fuzz (cargo install cargo-fuzz)")
 command -v c++ >/dev/null 2>&1 || missing+=("a C++ compiler (on Debian: apt-get install g++)")
 if [ ${#missing[@]} -gt 0 ]; then
-    printf 'fuzzing needs what is not here:\n' >&2
+    printf 'fuzzing requires:\n' >&2
     printf '    %s\n' "${missing[@]}" >&2
-    printf '    hint: make test replays the corpus in fuzz/corpus without any of this\n' >&2
+    printf '    hint: make test replays the corpus in fuzz/corpus without them\n' >&2
     exit 1
 fi
 
@@ -21,7 +21,7 @@ targets=("$@")
 [ ${#targets[@]} -gt 0 ] || mapfile -t targets < <(cargo +nightly fuzz list)
 for target in "${targets[@]}"; do
     printf '\n==> %s for %s s\n' "$target" "$seconds"
-    # New inputs go to a folder of their own, so that the checked-in corpus stays small.
+    # New inputs go to a separate folder, so that the checked-in corpus stays small.
     grown=${CARGO_TARGET_DIR:-target}/fuzz-corpus/$target
     mkdir -p "$grown"
     cargo +nightly fuzz run "$target" "$grown" "fuzz/corpus/$target" -- \

@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
 # Copies the program to a folder for programs: install.sh PROGRAM [PREFIX]
 #
-# Without PREFIX it goes to /usr/local/bin where you may write there, else to ~/.local/bin.
+# The default PREFIX is /usr/local if you may write there, otherwise ~/.local.
 set -euo pipefail
 
 program=$1
 prefix=${2:-}
 if [ -z "$prefix" ]; then
-    if [ -w /usr/local/bin ]; then prefix=/usr/local; else prefix=${HOME:?HOME is not set; say PREFIX=FOLDER}/.local; fi
+    if [ -w /usr/local/bin ]; then prefix=/usr/local; else prefix=${HOME:?HOME is not set; set PREFIX=FOLDER}/.local; fi
 fi
 bin=$prefix/bin
 
 mkdir -p "$bin"
-# Renamed into place: a program that is running cannot be written over.
+# Renamed into place, because a running program can't be overwritten.
 cp "$program" "$bin/.toolway.new"
 chmod 755 "$bin/.toolway.new"
 mv -f "$bin/.toolway.new" "$bin/toolway"

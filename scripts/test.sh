@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Runs the checks and closes with one line, 'N passed, N failed': tests of cargo, pytest, the conformance suite of MCP
-# and Maven together, and one failure more for each step that could not run them (formatting, lints, a build).
+# Runs the checks and ends with one line, 'N passed, N failed': the tests of cargo, pytest, the conformance suite of
+# MCP and Maven, plus one failure for each step that could not run its tests (formatting, lints, a build).
 #
 #   scripts/test.sh all    everything
 #   scripts/test.sh fast   without the end-to-end, Python and Java parts
 #
-# A failing step does not keep the next from running. The exit code is 0 only where nothing failed.
+# A failed step does not prevent the next one. The exit code is 0 only if nothing failed.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -25,19 +25,19 @@ passed=0 failed=0 skipped=0 failed_steps=()
 title() { printf '\n==> %s\n' "$1"; }
 # count PASSED FAILED SKIPPED
 count() { passed=$((passed + $1)) failed=$((failed + $2)) skipped=$((skipped + $3)); }
-# step_failed NAME [TESTS THAT FAILED IN IT]: a step that ended badly counts as one failure at least.
+# step_failed NAME [FAILED_TESTS]: counts a failed step as at least one failure.
 step_failed() {
     failed_steps+=("$1")
     [ "${2:-0}" -gt 0 ] || failed=$((failed + 1))
 }
 
-# check NAME COMMAND...: a step without tests of its own.
+# check NAME COMMAND...: runs a step without tests of its own.
 check() {
     title "$1"
     "${@:2}" || step_failed "$1"
 }
 
-# cargo_tests NAME ARGUMENTS...: `cargo test`, its results added up.
+# cargo_tests NAME ARGUMENTS...: runs `cargo test` and adds up its results.
 cargo_tests() {
     title "$1"
     cargo test $locked --no-fail-fast "${@:2}" 2>&1 | tee "$log"
@@ -52,8 +52,8 @@ cargo_tests() {
     [ "$status" -eq 0 ] || step_failed "$1" "$(cut -d' ' -f2 <<<"$results")"
 }
 
-# count_reports NAME STATUS FILES...: adds up the results in JUnit's own reports of a step that ended so. One that
-# ran no test has failed.
+# count_reports NAME STATUS FILES...: adds up the results in the JUnit reports of a step. A step without any test has
+# failed.
 count_reports() {
     local name=$1 status=$2 results ok bad
     results=$("$venv/bin/python" - "${@:3}" <<'PYTHON'
@@ -75,7 +75,7 @@ PYTHON
     [ "$status" -eq 0 ] && [ "$bad" -eq 0 ] && [ "$ok" -gt 0 ] || step_failed "$name" "$bad"
 }
 
-# python_tests NAME: pytest, its results read from its own report.
+# python_tests NAME: runs pytest and reads the results from its report.
 python_tests() {
     title "$1"
     local report=$log.xml status
@@ -85,7 +85,7 @@ python_tests() {
     rm -f "$report"
 }
 
-# conformance_tests NAME: the conformance suite of MCP, one test for each scenario that is required.
+# conformance_tests NAME: runs the conformance suite of MCP, with one test for each required scenario.
 conformance_tests() {
     title "$1"
     local report=$log.xml status
@@ -95,17 +95,17 @@ conformance_tests() {
     rm -f "$report"
 }
 
-# java_tests NAME: all modules of android/, its results read from the reports of Maven's runner. Maven asks no
-# registry for what it has had before.
+# java_tests NAME: runs all modules of android/ and reads the results from Maven's reports. Maven does not contact a
+# registry for cached packages.
 java_tests() {
     title "$1"
     local build=$target_dir/android/build reports status
     rm -rf "$build"/*/surefire-reports
-    # Tests build manifests with aapt, which an Android SDK has too.
+    # Tests build manifests with aapt, which is also in an Android SDK.
     if [ -n "${ANDROID_HOME:-}" ]; then
         PATH="$PATH:$(find "$ANDROID_HOME/build-tools" -mindepth 1 -maxdepth 1 | sort -V | tail -n 1)"
     fi
-    # A failing test keeps no other from running, so that it is the reports that say what failed.
+    # A failed test does not stop the others, so the reports show the failures.
     mvn -q -B -f android/pom.xml test --fail-at-end -Dmaven.test.failure.ignore=true "-Dtoolway.build=$build" \
         "-Dtoolway.bin=$TOOLWAY_BIN" \
         "-Dtoolway.jni=$target_dir/debug/libtoolway_android_jni.so" \
@@ -122,7 +122,7 @@ case $mode in all | fast) ;; *)
     ;;
 esac
 
-# Prints how plain the language of the tree is; fails on former names and dead references alone.
+# Prints the language figures of the tree; fails only for former names and dead references.
 python=$(command -v python3 || true)
 [ -x "$venv/bin/python" ] && python=$venv/bin/python
 if [ -n "$python" ] || [ "$mode" = all ]; then
@@ -145,7 +145,7 @@ fi
     env RUSTDOCFLAGS="-D rustdoc::broken_intra_doc_links" cargo doc $locked --workspace --no-deps
 cargo_tests "published schemas" --package toolway-wire --features schema --test schemas
 if [ "$mode" = all ]; then
-    # The bodies that the Python tests hold against the official SDKs.
+    # The request bodies that the Python tests validate with the official SDKs.
     check "request bodies" cargo build $locked --package toolway-models --example bodies
     python_tests "tests in Python"
     conformance_tests "conformance of MCP"
