@@ -25,7 +25,7 @@ NAME = "fixture"
 
 
 def program(name: str) -> Path:
-    """A program of this project, as it was built last."""
+    """Returns the path of the last build of a program of this project."""
     target = Path(os.environ.get("CARGO_TARGET_DIR", REPOSITORY / "target"))
     found = target.absolute() / "debug" / name
     if not found.exists():
@@ -35,7 +35,7 @@ def program(name: str) -> Path:
 
 @contextlib.contextmanager
 def fixture(*arguments: str) -> Iterator[str]:
-    """The server that passes, on a port of its own; gives its address."""
+    """Runs the server that passes the suite, on a free port. Yields its address."""
     command = [program("fake-mcp"), "--http", "127.0.0.1:0", *arguments]
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) as process:
         try:
@@ -46,7 +46,7 @@ def fixture(*arguments: str) -> Iterator[str]:
 
 @contextlib.contextmanager
 def gateway(folder: Path, upstream: str) -> Iterator[Gateway]:
-    """A gateway in front of a server, which may ask of clients what the suite wants it to ask."""
+    """Runs a gateway in front of a server, with permission to ask clients what the suite requires."""
     data = folder / "data"
     data.mkdir(mode=0o700)
     (data / "mcp.toml").write_text(f'[servers.{NAME}]\nurl = "{upstream}"\nsampling = true\nroots = true\n')
@@ -58,13 +58,13 @@ def gateway(folder: Path, upstream: str) -> Iterator[Gateway]:
 
 
 def alone() -> list[suite.Outcome]:
-    """The server legs against the server alone."""
+    """Runs the server parts against the server alone."""
     with fixture() as url:
         return [suite.run(leg, ["--url", url]) for leg in suite.SERVER_LEGS]
 
 
 def through_gateway() -> list[suite.Outcome]:
-    """The server legs through a gateway."""
+    """Runs the server parts through a gateway."""
     with (
         tempfile.TemporaryDirectory(prefix="toolway-conformance-") as folder,
         fixture() as upstream,
@@ -77,13 +77,13 @@ def through_gateway() -> list[suite.Outcome]:
 
 
 def with_client() -> list[suite.Outcome]:
-    """The client legs."""
+    """Runs the client parts."""
     command = str(program("conformance-client"))
     return [suite.run(leg, ["--command", command]) for leg in suite.CLIENT_LEGS]
 
 
 def report(outcomes: list[suite.Outcome], note: str) -> None:
-    """Prints each leg in one line, and under it what did not pass."""
+    """Prints one line per part, followed by its failures."""
     for outcome in outcomes:
         print(outcome.line() + note)
         for scenario, wrong in outcome.failed.items():
@@ -99,7 +99,7 @@ def report(outcomes: list[suite.Outcome], note: str) -> None:
 
 
 def write_junit(path: Path, outcomes: list[suite.Outcome]) -> None:
-    """Writes a report in JUnit's form: one test for each scenario that is required."""
+    """Writes a report in JUnit's format: one test for each required scenario."""
     root = ElementTree.Element("testsuites")
     for outcome in outcomes:
         tests, failures = len(outcome.passed) + len(outcome.failed), len(outcome.failed)

@@ -1,4 +1,4 @@
-"""The conformance suite: what it requires, one run of it, and what came of that."""
+"""The conformance suite: its requirements, a run, and its results."""
 
 import json
 import os
@@ -10,27 +10,28 @@ from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent
 PACKAGE = FOLDER / "node_modules" / "@modelcontextprotocol" / "conformance"
-# A whole leg takes some seconds; more than this is a suite that waits for something that does not come.
+# A whole part takes some seconds; a longer run waits for something that will not happen.
 TIMEOUT_S = 300
 
 
 @dataclass(frozen=True)
 class Leg:
-    """A part of the suite: a role, a revision of the specification, and how many scenarios it requires."""
+    """A part of the suite: a role, a revision of the specification, and the number of required scenarios."""
 
     role: str
     revision: str
     required: int
-    # Whether the suite keeps a list of what this revision requires; else its scenarios are those that apply to it.
+    # True if the suite has a list of required scenarios for this revision; otherwise all applicable scenarios
+    # are required.
     frozen: bool = True
 
     @property
     def name(self) -> str:
-        """As it is printed."""
+        """Returns the title for output."""
         return f"{self.role} {self.revision}"
 
     def arguments(self) -> list[str]:
-        """What tells the suite which scenarios to run."""
+        """Returns the suite's arguments that select the scenarios."""
         return ["--requirements" if self.frozen else "--spec-version", self.revision]
 
 
@@ -47,29 +48,29 @@ CLIENT_LEGS = [
 
 @dataclass
 class Outcome:
-    """What came of one leg."""
+    """Result of one part."""
 
     leg: Leg
     passed: list[str] = field(default_factory=list)
-    # By scenario: what it found.
+    # Findings by scenario.
     failed: dict[str, list[str]] = field(default_factory=dict)
     unscored: dict[str, list[str]] = field(default_factory=dict)
-    # All that the suite printed.
+    # Complete output of the suite.
     output: str = ""
 
     @property
     def is_full(self) -> bool:
-        """Whether every scenario that is required passed."""
+        """Returns True if every required scenario passed."""
         return not self.failed and len(self.passed) == self.leg.required
 
     def line(self) -> str:
-        """The leg in one line."""
+        """Returns the part as one line."""
         return f"{self.leg.name} {len(self.passed)}/{self.leg.required}"
 
 
 def requirements(revision: str) -> dict[str, list[str]]:
-    """The scenarios of a revision's list, by `server`, `client`, and the same two with `not_scored` before them. The
-    list is YAML of one simple form."""
+    """Returns the scenarios in a revision's list, by `server`, `client`, and the same two with `not_scored`
+    before them. The list is YAML of a simple form."""
     found: dict[str, list[str]] = {}
     section, scenario = "", ""
     for line in (PACKAGE / "requirements" / f"{revision}.yaml").read_text().splitlines():
@@ -86,7 +87,7 @@ def requirements(revision: str) -> dict[str, list[str]]:
 
 
 def node() -> str:
-    """The Node to use: the one that scripts/bootstrap.sh put in place."""
+    """Returns the path of Node as installed by scripts/bootstrap.sh."""
     found = Path(sys.prefix) / "bin" / "toolway-node"
     if not found.exists() or not PACKAGE.exists():
         raise SystemExit(f"{found} or {PACKAGE} is not there\n    hint: run scripts/bootstrap.sh test")
@@ -94,7 +95,7 @@ def node() -> str:
 
 
 def run(leg: Leg, target: list[str], env: dict[str, str] | None = None, preload: Path | None = None) -> Outcome:
-    """Runs a leg. `target` tells the suite where the server is, or how the client is started."""
+    """Runs a part. `target` has the suite's arguments for the server's address or the client's command."""
     command = [node()]
     if preload:
         command += ["--import", str(preload)]
@@ -103,7 +104,7 @@ def run(leg: Leg, target: list[str], env: dict[str, str] | None = None, preload:
         ran = subprocess.run(
             command,
             cwd=results,
-            # Its client under test inherits what is here, and must not take a developer's settings for its own.
+            # The client under test inherits the environment, and must not use a developer's settings.
             env={k: v for k, v in os.environ.items() if not k.startswith(("TOOLWAY_", "MCP_"))} | (env or {}),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -115,7 +116,7 @@ def run(leg: Leg, target: list[str], env: dict[str, str] | None = None, preload:
 
 
 def found_in(results: Path) -> dict[str, list[str]]:
-    """By scenario: what it found wrong, or nothing where it passed."""
+    """Returns the findings by scenario; empty if it passed."""
     found = {}
     for file in sorted(results.rglob("checks.json")):
         # The suite names a scenario's folder after it and the time, `server-ping-2026-01-02T03-04-05-678Z`.
@@ -129,7 +130,7 @@ def found_in(results: Path) -> dict[str, list[str]]:
 
 
 def judge(leg: Leg, found: dict[str, list[str]], output: str) -> Outcome:
-    """Holds what was found against what is required."""
+    """Compares the findings with the requirements."""
     outcome = Outcome(leg, output=output)
     required, unscored = list(found), []
     if leg.frozen:

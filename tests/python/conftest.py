@@ -1,5 +1,5 @@
-"""Fixtures: one gateway for the session, a factory for gateways with other settings, and `net`,
-through which a test opens sockets that are closed and checked at its end."""
+"""Fixtures: one gateway for the session, a factory for gateways with other settings, and `net`, which opens
+sockets that are closed and checked at the end of a test."""
 
 import contextlib
 import time
@@ -15,26 +15,26 @@ from toolway_client import Caller, DeviceV1, DeviceV2, Rest, Socket, eventually,
 
 
 class Net:
-    """A gateway as a test sees it: tokens, sockets, REST."""
+    """A gateway with helpers for tokens, sockets and REST."""
 
     def __init__(self, gw: Gateway, http: httpx.AsyncClient, sockets: list):
         self.gw, self.http, self.sockets = gw, http, sockets
 
     def on(self, gw: Gateway) -> "Net":
-        """The same on another gateway."""
+        """Returns the same helpers for another gateway."""
         return Net(gw, self.http, self.sockets)
 
     def rest(self, token: str | None = "owner") -> Rest:
-        """REST with a token; the owner's by default, None for no token."""
+        """Returns a REST client with a token; by default the owner's, None for no token."""
         return Rest(self.gw, self.gw.owner_token if token == "owner" else token, self.http)
 
     async def api(self) -> dict:
-        """The OpenAPI document."""
+        """Returns the OpenAPI document."""
         return await self.rest().json("/api/openapi.json")
 
     # Tokens
     async def code(self, role: str = "device") -> str:
-        """A pairing code."""
+        """Creates a pairing code."""
         response = await self.rest().post("/api/pair", {"role": role})
         assert response.status_code in (200, 201), response.text
         return response.json()["code"]
@@ -44,23 +44,23 @@ class Net:
         return await self.rest(None).post("/pair", body, headers={"X-Pairing-Code": code})
 
     async def pair(self, role: str = "device", **body) -> str:
-        """A token made by pairing."""
+        """Returns a token from pairing."""
         response = await self.redeem(await self.code(role), **body)
         assert response.status_code == 200, response.text
         return response.json()["token"]
 
     async def client(self, **body) -> str:
-        """A client's token."""
+        """Creates a client token."""
         return (await self.client_record(**body))["token"]
 
     async def client_record(self, **body) -> dict:
-        """A client's token with what is said of it."""
+        """Creates a client token and returns its record."""
         response = await self.rest().post("/api/tokens", {"role": "client", **body})
         assert response.status_code in (200, 201), response.text
         return response.json()
 
     async def expired(self) -> str:
-        """A client's token that has expired."""
+        """Creates a client token that has expired."""
         token = await self.client(**expires_in(await self.api(), 1))
 
         async def refused():
@@ -70,11 +70,11 @@ class Net:
         return token
 
     async def revoke_device(self, slug: str) -> httpx.Response:
-        """DELETE of a device by its slug."""
+        """Deletes a device by its slug."""
         return await self.rest().delete(f"/api/devices/{quote(await self.device_id(slug))}")
 
     async def device_id(self, slug: str) -> str:
-        """The id under /api/devices of a source."""
+        """Returns the id of a source under /api/devices."""
         from shapes import device_id, device_of
 
         entry = device_of(rows(await self.rest().json("/api/devices"), "devices"), slug)
@@ -82,69 +82,69 @@ class Net:
         return device_id(entry)
 
     async def device_entry(self, slug: str) -> dict | None:
-        """A device in GET /api/devices."""
+        """Returns a device of GET /api/devices."""
         from shapes import device_of
 
         return device_of(rows(await self.rest().json("/api/devices"), "devices"), slug)
 
     # Sockets
     def keep(self, socket):
-        """Close and check this socket at the end of the test."""
+        """Closes and checks this socket at the end of the test."""
         self.sockets.append(socket)
         return socket
 
     async def v1(self, tools=(), *, token=None, **more) -> DeviceV1:
-        """A v1 client with tools; a companion's token of its own unless one is given."""
+        """Connects a v1 client with tools, by default with a new companion token."""
         return self.keep(await DeviceV1.join(self.gw, token or await self.pair("companion"), tools, **more))
 
     async def v2(self, tools=(), *, token=None, name=None, device_id=None, **more) -> DeviceV2:
-        """A v2 device; its own token, name and device_id unless given."""
+        """Connects a v2 device, by default with a new token, name and device_id."""
         token = token or await self.pair("device")
         name = name or unique("dev")
         device_id = device_id or f"id-{name}"
         return self.keep(await DeviceV2.join(self.gw, token, tools, name=name, device_id=device_id, **more))
 
     async def keep_join(self, token: str, **more) -> DeviceV2:
-        """A v2 device that says of itself only what is given here."""
+        """Connects a v2 device that sends only these fields."""
         return self.keep(await DeviceV2.join(self.gw, token, register=False, **more))
 
     async def caller(self, token=None, **more) -> Caller:
-        """A v2 chat client; a client's token of its own unless given."""
+        """Connects a v2 chat client, by default with a new client token."""
         return self.keep(await Caller.join(self.gw, token or await self.client(), **more))
 
     async def socket(self, path: str, token=None, **more) -> Socket:
-        """A bare socket."""
+        """Opens a raw socket."""
         return self.keep(await Socket.open(self.gw, path, token, **more))
 
     # Tools and calls
     async def tools(self, token: str | None = "owner") -> list:
-        """The listed tools."""
+        """Returns the listed tools."""
         return rows(await self.rest(token).json("/api/tools"), "tools")
 
     async def names(self, source: str) -> set:
-        """The bare names of a source's listed tools."""
+        """Returns the bare names of a source's listed tools."""
         ids = [entry["id"].split("/", 1) for entry in await self.tools()]
         return {name for slug, name in ids if slug == source}
 
     async def source_with(self, name: str) -> str:
-        """The only source that has a tool of this bare name."""
+        """Returns the only source with a tool of this bare name."""
         found = [e["id"].split("/", 1)[0] for e in await self.tools() if e["id"].split("/", 1)[1] == name]
         assert len(found) == 1, (name, found)
         return found[0]
 
     async def source_with_socket(self, device: DeviceV1) -> str:
-        """The source of a v1 client, found through a tool that only it has."""
+        """Returns the source of a v1 client, by the name of a tool that only it has."""
         probe = unique("probe")
         await device.register([tool(probe)])
         return await self.source_with(probe)
 
     async def source_with_description(self, text: str) -> str:
-        """The source of the only tool with this description."""
+        """Returns the source of the only tool with this description."""
         [found] = [e["id"].split("/", 1)[0] for e in await self.tools() if e.get("description") == text]
         return found
 
     async def logged(self, call: str, settled: bool = True) -> dict:
-        """A call in the log, waiting until it is written (and has its outcome)."""
+        """Returns a call record after it is written (and has its outcome)."""
         from shapes import call_status
 
         async def there():
@@ -159,14 +159,14 @@ class Net:
 
 @pytest.fixture(scope="session")
 def gateway_dir(tmp_path_factory):
-    """Where the gateways keep their data."""
+    """Folder of the gateways' data."""
     return tmp_path_factory.mktemp("gateways")
 
 
 @pytest.fixture(scope="session")
 def gateway_factory(gateway_dir):
-    """Starts gateways with settings of their own; they live as long as the session. The same
-    settings give the same gateway, unless `fresh`."""
+    """Starts gateways with their own settings, which run until the end of the session. The same settings
+    return the same gateway, unless `fresh`."""
     started: list[Gateway] = []
     shared: dict[str, Gateway] = {}
 
@@ -186,14 +186,14 @@ def gateway_factory(gateway_dir):
         gw.kill()
 
 
-#: All tests come from one address and many of them with bad tokens on purpose, so that a gateway
-#: that they share would hold them back; the throttling itself is tested on one of its own.
+#: All tests have the same address and many use invalid tokens, so a shared gateway would throttle them. The
+#: throttling is tested with a separate gateway.
 PATIENT = {"failed_sign_ins_per_minute": 1_000_000, "pairing_attempts_per_minute": 1_000_000}
 
 
 @pytest.fixture(scope="session")
 def gw(gateway_factory):
-    """The gateway that most tests share: defaults, with short waits, and patient."""
+    """The gateway of most tests: defaults, with short timeouts, and without throttling."""
     return gateway_factory({"timeouts": {"approval_s": 2, "resume_grace_s": 2}, "limits": PATIENT})
 
 
@@ -206,7 +206,7 @@ async def http():
 
 @pytest.fixture
 async def net(gw, http):
-    """The shared gateway; sockets opened through it are closed and checked at the end."""
+    """The shared gateway. Sockets that are opened through it are closed and checked at the end."""
     sockets: list[Socket] = []
     yield Net(gw, http, sockets)
     faults = []
@@ -237,14 +237,14 @@ def model_servers():
 
 @pytest.fixture
 def fakes(model_servers):
-    """The fake model servers, with nothing to answer yet."""
+    """The fake model servers without any answers yet."""
     model_servers.script()
     return model_servers
 
 
 @pytest.fixture(scope="session")
 def talking_gateway(gateway_dir, model_servers):
-    """A gateway whose agents talk to the fake model servers: a model of each kind, named after it."""
+    """A gateway whose agents use the fake model servers: one model of each kind, named after it."""
     gateway = start_talking(
         gateway_dir / "talking", fake_entries(model_servers), model_servers.key, {"limits": PATIENT}
     )
@@ -254,12 +254,12 @@ def talking_gateway(gateway_dir, model_servers):
 
 @pytest.fixture
 def talking(net, talking_gateway):
-    """The network of that gateway."""
+    """The helpers for that gateway."""
     return net.on(talking_gateway)
 
 
 @pytest.fixture
 def clock():
-    """Seconds since the test began."""
+    """Returns the seconds since the start of the test."""
     begin = time.monotonic()
     return lambda: time.monotonic() - begin

@@ -15,28 +15,28 @@ MODEL, THINKER = "fake-model", "fake-thinker"
 
 
 def binary() -> str:
-    """The program: beside the gateway under test, or in the debug folder of the checkout."""
+    """Returns the path of the program: next to the gateway under test, or in the debug folder of the checkout."""
     target = os.environ.get("CARGO_TARGET_DIR", str(REPOSITORY / "target"))
     return str(Path(target) / "debug" / "fake-models")
 
 
 def line(answer: dict, times: int = 1, **when) -> dict:
-    """A line of a script."""
+    """Creates a line of a script."""
     return {"when": when, "times": times, "answer": answer}
 
 
 def says(*deltas: str, **more) -> dict:
-    """An answer of text, a delta for each of these."""
+    """Creates an answer of text, with one delta for each of these."""
     return {"steps": [{"text": delta} for delta in deltas], **more}
 
 
 def calls(name: str, arguments: dict, **more) -> dict:
-    """An answer of one tool call."""
+    """Creates an answer with one tool call."""
     return {"steps": [{"tool_call": {"name": name, "arguments": arguments}}], **more}
 
 
 class FakeModels:
-    """The process, and its control routes."""
+    """The process and its control routes."""
 
     def __init__(self):
         self.process = subprocess.Popen([binary()], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
@@ -45,23 +45,23 @@ class FakeModels:
         self.http = httpx.Client(base_url=self.url, timeout=30, trust_env=False)
 
     def script(self, *lines: dict, **more) -> None:
-        """Puts these lines in place of all that was said before, and forgets requests."""
+        """Replaces the whole script and forgets the requests."""
         self._ask("PUT", "/control/script", {"lines": list(lines), **more})
 
     def answer(self, *answers: dict) -> None:
-        """Answers for the next requests, in place of all that was said before."""
+        """Replaces the whole script with answers for the next requests."""
         self.script(*(line(answer) for answer in answers))
 
     def requests(self) -> list[dict]:
-        """The requests to models so far."""
+        """Returns the requests to models so far."""
         return self._ask("GET", "/control/requests")
 
     def unused(self) -> int:
-        """How many lines for single requests were not used."""
+        """Returns the number of unused lines for single requests."""
         return self._ask("GET", "/control/unused")
 
     def ended(self, number: int) -> str:
-        """How the answer to that request ended, once it has: complete, cut, dropped."""
+        """Returns how the answer to that request ended: complete, cut or dropped."""
         return self._ask("GET", f"/control/requests/{number}/end")
 
     def open(self, gate: str) -> None:
@@ -69,11 +69,11 @@ class FakeModels:
         self._ask("POST", f"/control/gates/{gate}/open")
 
     def reached(self, gate: str, count: int = 1) -> None:
-        """Waits until so many answers have come to a gate."""
+        """Waits until this number of answers have reached a gate."""
         self._ask("GET", f"/control/gates/{gate}/reached?count={count}")
 
     def stop(self) -> None:
-        """Ends it."""
+        """Stops the process."""
         self.http.close()
         self.process.kill()
         self.process.wait(10)

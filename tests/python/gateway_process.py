@@ -17,7 +17,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 
 
 def binary() -> str:
-    """The gateway binary under test."""
+    """Returns the path of the gateway under test."""
     named = os.environ.get("TOOLWAY_BIN")
     if named:
         return named
@@ -26,7 +26,7 @@ def binary() -> str:
 
 
 def to_toml(settings: dict) -> str:
-    """Settings as TOML: scalars and lists first, then one table for each nested dict."""
+    """Formats settings as TOML: scalars and lists first, then one table for each nested dict."""
 
     def value(item):
         # JSON's spelling of strings, numbers and booleans is valid TOML too.
@@ -61,8 +61,8 @@ class Gateway:
         self.stdout: list[str] = []
 
     def start(self, timeout: float = 30.0) -> "Gateway":
-        """Start and wait until the gateway says that it is ready."""
-        # The tests' own variables would be read as settings, and so would a developer's.
+        """Starts the gateway and waits until it is ready."""
+        # The tests' own variables, and a developer's, would be read as settings.
         env = {k: v for k, v in os.environ.items() if not k.startswith("TOOLWAY_")}
         log = open(self.data_dir.parent / f"{self.data_dir.name}.stderr", "ab")
         command = [binary(), "serve", "--listen", "127.0.0.1:0", "--data-dir", str(self.data_dir)]
@@ -99,42 +99,42 @@ class Gateway:
 
     @property
     def ws_url(self) -> str:
-        """The gateway's address for WebSockets."""
+        """Returns the gateway's address for WebSockets."""
         return "ws" + self.url.removeprefix("http")
 
     @property
     def address(self) -> tuple[str, int]:
-        """Host and port."""
+        """Returns host and port."""
         parts = urlsplit(self.url)
         return parts.hostname, parts.port
 
     @property
     def owner_token(self) -> str:
-        """The owner's token, from the data folder."""
+        """Returns the owner's token from the data folder."""
         return (self.data_dir / "owner.token").read_text().strip()
 
     def rss_bytes(self) -> int:
-        """Resident memory of the process (Linux)."""
+        """Returns the resident memory of the process (Linux)."""
         for line in Path(f"/proc/{self.process.pid}/status").read_text().splitlines():
             if line.startswith("VmRSS:"):
                 return int(line.split()[1]) * 1024
         raise AssertionError("no VmRSS")
 
     def log(self) -> str:
-        """The end of what the gateway wrote to stderr."""
+        """Returns the end of the gateway's standard error."""
         return self.whole_log()[-8000:]
 
     def whole_log(self) -> str:
-        """All that the gateway wrote to stderr."""
+        """Returns all of the gateway's standard error."""
         path = self.data_dir.parent / f"{self.data_dir.name}.stderr"
         return path.read_text(errors="replace") if path.exists() else ""
 
     def terminate(self) -> None:
-        """Ask for a graceful shutdown, without waiting."""
+        """Requests a graceful shutdown without waiting."""
         self.process.send_signal(signal.SIGTERM)
 
     def stop(self, timeout: float = 20.0) -> int | None:
-        """Shut down; gives the exit code. A gateway that does not end in time is killed."""
+        """Shuts the gateway down and returns its exit code. Kills it if it does not end in time."""
         if self.process is None or self.process.poll() is not None:
             return self.process.returncode if self.process else None
         self.terminate()
@@ -145,7 +145,7 @@ class Gateway:
             return None
 
     def kill(self) -> None:
-        """kill -9, and reap."""
+        """Kills the process and waits for it."""
         if self.process is not None and self.process.poll() is None:
             self.process.kill()
             self.process.wait(10)

@@ -18,7 +18,7 @@ from jwt.algorithms import ECAlgorithm, OKPAlgorithm, RSAAlgorithm
 
 
 class Server:
-    """Answers on a port of its own, in threads, until it is stopped."""
+    """An HTTP server on a free port, in threads, until it is stopped."""
 
     def __init__(self):
         outer = self
@@ -69,7 +69,7 @@ def document(value, status=200):
     return status, {"content-type": "application/json"}, json.dumps(value)
 
 
-#: Algorithm, a new key, and how PyJWT writes its public half.
+#: Algorithm, a function that creates a key, and PyJWT's function for its public part.
 KINDS = {
     "RS256": (lambda: rsa.generate_private_key(public_exponent=65537, key_size=2048), RSAAlgorithm),
     "ES256": (lambda: ec.generate_private_key(ec.SECP256R1()), ECAlgorithm),
@@ -162,7 +162,7 @@ class Issuer(Server):
 
 
 class Guarded(Server):
-    """An MCP server of 2025-11-25 with one tool, for those whom an issuer gave a token."""
+    """An MCP server of 2025-11-25 with one tool, for clients with a token of an issuer."""
 
     def __init__(self, issuer):
         self.issuer = issuer

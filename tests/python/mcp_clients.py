@@ -1,5 +1,5 @@
-"""MCP clients that others wrote, as the tests use them: each goes through the same steps on a device's tools and gives
-what it saw in one form, whichever library, transport and era it is."""
+"""MCP clients of other projects. Each runs the same steps on a device's tools and returns the results in one
+form, regardless of library, transport and era."""
 
 import asyncio
 import contextlib
@@ -15,22 +15,22 @@ from mcp.client.subscriptions import listen
 from mcp_types import ElicitResult
 from node_process import environment, node_output
 
-#: How long something that has to come may take, in seconds.
+#: Timeout for expected events, in seconds.
 TIMEOUT = 15
 
 
 def stdio_command(gw, *args: str) -> list[str]:
-    """`toolway mcp` in front of a gateway."""
+    """Starts `toolway mcp` in front of a gateway."""
     return [binary(), "mcp", "--data-dir", str(gw.data_dir), *args]
 
 
 def plain(value):
-    """A model of a library as JSON."""
+    """Returns a model of a library as JSON."""
     return value.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
 async def through_node(gw, token, library, transport, era, source) -> dict:
-    """One of the TypeScript clients."""
+    """Runs one of the TypeScript clients."""
     output = await node_output(
         "mcp.mjs",
         library,
@@ -45,23 +45,23 @@ async def through_node(gw, token, library, transport, era, source) -> dict:
 
 
 class Steps:
-    """What the Python clients do alike."""
+    """The common part of the Python clients."""
 
     def __init__(self, source: str):
         self.source, self.seen = source, {"progress": [], "asked": []}
         self.changed = asyncio.Event()
 
     def named(self, tool: str) -> str:
-        """The tool's full name."""
+        """Returns the tool's full name."""
         return f"{self.source}__{tool}"
 
     def told(self, message) -> None:
-        """Any notification."""
+        """Handles a notification."""
         if getattr(message, "method", "") == "notifications/tools/list_changed":
             self.changed.set()
 
     async def run(self, client, listening) -> dict:
-        """All steps. `client` has `list`, `call` and `error`."""
+        """Runs all steps. `client` has `list`, `call` and `error`."""
         seen, named = self.seen, self.named
         tools = await client.list()
         seen["tools"] = {tool["name"]: tool for tool in tools}
@@ -83,7 +83,7 @@ class Steps:
 
     @contextlib.asynccontextmanager
     async def listening(self, session):
-        """Where changes are told to whoever listens to them (2026-07-28)."""
+        """Receives change notifications with a subscription (2026-07-28)."""
         async with listen(session, tools_list_changed=True) as events:
 
             async def follow():
@@ -95,7 +95,7 @@ class Steps:
             following.cancel()
 
     async def cancel(self, client) -> None:
-        """Calls a tool that goes on and on, and gives it up after its second report."""
+        """Calls an endless tool and cancels the call after its second report."""
         enough = asyncio.Event()
 
         async def report(progress, total, message):
@@ -113,7 +113,7 @@ class Steps:
 
 @contextlib.asynccontextmanager
 async def nothing():
-    """Where notifications come by themselves."""
+    """Receives change notifications without a subscription."""
     yield
 
 
@@ -124,7 +124,7 @@ class Official:
         self.client = client
 
     async def list(self):
-        """The tools, page by page."""
+        """Returns the tools, page by page."""
         tools, cursor = [], None
         while True:
             page = await self.client.list_tools(cursor=cursor, cache_mode="refresh")
@@ -133,7 +133,7 @@ class Official:
                 return tools
 
     async def call(self, name, args, report=None):
-        """A call's result."""
+        """Returns a call's result."""
         return plain(await self.client.call_tool(name, args, progress_callback=report))
 
 
@@ -176,11 +176,11 @@ class Fast:
         self.client = client
 
     async def list(self):
-        """The tools."""
+        """Returns the tools."""
         return [plain(tool) for tool in await self.client.list_tools()]
 
     async def call(self, name, args, report=None):
-        """A call's result."""
+        """Returns a call's result."""
         return plain(await self.client.call_tool_mcp(name, args, progress_handler=report))
 
 
@@ -207,7 +207,7 @@ async def through_fastmcp(gw, token, transport, era, source) -> dict:
         return await steps.run(Fast(client), listening)
 
 
-#: Every client with the eras that it speaks.
+#: Every client with its eras.
 CLIENTS = {
     "typescript-2": (lambda *how: through_node(how[0], how[1], "client", *how[2:]), ("legacy", "modern")),
     "typescript-1": (lambda *how: through_node(how[0], how[1], "sdk", *how[2:]), ("legacy",)),

@@ -1,5 +1,5 @@
-"""Programs in Node, as tests start them: `scripts/bootstrap.sh test` puts a Node that is new enough, and the packages
-that tests/node/package-lock.json names, in place."""
+"""Runs Node programs for tests. `scripts/bootstrap.sh test` installs Node and the packages in
+tests/node/package-lock.json."""
 
 import asyncio
 import os
@@ -13,24 +13,24 @@ FOLDER = REPOSITORY / "tests" / "node"
 
 
 def node() -> str:
-    """The Node to use."""
+    """Returns the path of Node."""
     found = Path(sys.prefix) / "bin" / "toolway-node"
     assert found.exists(), f"{found} is not there; run scripts/bootstrap.sh test"
     return str(found)
 
 
 def environment(**more: str) -> dict:
-    """The environment of a program."""
+    """Returns the environment of a program."""
     return {"PATH": os.environ.get("PATH", ""), **more}
 
 
 async def run_node(script: str, *args: str, timeout: float = 60, **env: str) -> None:
-    """Runs a script to its end; it must succeed."""
+    """Runs a script to its end and asserts success."""
     await node_output(script, *args, timeout=timeout, **env)
 
 
 async def node_output(script: str, *args: str, timeout: float = 60, **env: str) -> str:
-    """What a script that must succeed writes."""
+    """Returns the output of a script and asserts success."""
     process = await asyncio.create_subprocess_exec(
         node(),
         script,

@@ -1,5 +1,5 @@
-"""A WebSocket of bare frames, for what a well-behaved library will not do: answer no ping, read
-nothing, send invalid UTF-8, binary or fragmented frames. RFC 6455 and nothing more."""
+"""A WebSocket with raw frames, for behaviour that libraries prevent: ignoring pings, not reading, sending
+invalid UTF-8, binary or fragmented frames. Implements only RFC 6455."""
 
 import asyncio
 import base64
@@ -11,7 +11,7 @@ TEXT, BINARY, CLOSE, PING, PONG = 1, 2, 8, 9, 10
 
 
 class Refused(AssertionError):
-    """The upgrade was answered with something else than 101."""
+    """The response to the upgrade was not 101."""
 
     def __init__(self, status: int, head: str):
         super().__init__(f"upgrade refused with {status}: {head}")
@@ -19,20 +19,20 @@ class Refused(AssertionError):
 
 
 class RawSocket:
-    """One upgraded connection."""
+    """An upgraded connection."""
 
     def __init__(self, reader, writer, head: str):
         self.reader, self.writer, self.head = reader, writer, head
 
     @classmethod
     async def open(cls, gw, path: str, headers: dict | None = None, receive_buffer: int | None = None):
-        """Connect and upgrade. A small `receive_buffer` (bytes) makes not reading felt sooner."""
+        """Connects and upgrades. A small `receive_buffer` (bytes) makes missing reads noticeable sooner."""
         sock = socket.socket()
         sock.setblocking(False)
         if receive_buffer:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
         await asyncio.get_running_loop().sock_connect(sock, gw.address)
-        # A small limit: the stream stops reading from the kernel when nobody reads from it.
+        # A small limit: the stream stops reading from the kernel when its buffer is full.
         reader, writer = await asyncio.open_connection(sock=sock, limit=4096)
         lines = {
             "Host": "%s:%d" % gw.address,
@@ -52,7 +52,7 @@ class RawSocket:
         return cls(reader, writer, head)
 
     def write(self, opcode: int, payload: bytes, final: bool = True) -> None:
-        """Queue one masked frame."""
+        """Queues one masked frame."""
         first = (0x80 if final else 0) | opcode
         size = len(payload)
         if size < 126:
@@ -65,7 +65,7 @@ class RawSocket:
         self.writer.write(head + b"\0\0\0\0" + payload)
 
     async def send(self, opcode: int, payload: bytes, final: bool = True) -> None:
-        """Send one frame; a peer that has closed meanwhile is no error here."""
+        """Sends one frame; a closed peer is not an error here."""
         try:
             self.write(opcode, payload, final)
             await asyncio.wait_for(self.writer.drain(), 10)
@@ -73,7 +73,7 @@ class RawSocket:
             pass
 
     async def frame(self, timeout: float = 5.0) -> tuple[int, bytes] | None:
-        """The next frame (opcode, payload); None at the end of the stream."""
+        """Returns the next frame (opcode, payload); None at the end of the stream."""
         try:
             return await asyncio.wait_for(self._frame(), timeout)
         except (asyncio.IncompleteReadError, ConnectionError):
@@ -90,7 +90,7 @@ class RawSocket:
         return first & 0x0F, await self.reader.readexactly(size)
 
     async def until_close(self, timeout: float = 5.0) -> tuple[int | None, str]:
-        """Read on to the close frame or the end; gives the close code and reason."""
+        """Reads to the close frame or the end. Returns the close code and reason."""
 
         async def read():
             while True:
@@ -104,5 +104,5 @@ class RawSocket:
         return await asyncio.wait_for(read(), timeout)
 
     def abort(self) -> None:
-        """Drop the connection without a word."""
+        """Drops the connection without a close frame."""
         self.writer.transport.abort()

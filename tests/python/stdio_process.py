@@ -1,5 +1,5 @@
-"""`toolway mcp` as a program that a client starts: lines in, lines out, as MCP's stdio transport has them. Knows nothing
-of MCP beyond JSON-RPC's envelope."""
+"""`toolway mcp` as started by a client: lines in, lines out, as in MCP's stdio transport. Knows only the
+JSON-RPC envelope."""
 
 import asyncio
 import itertools
@@ -8,14 +8,14 @@ import signal
 
 from node_process import environment
 
-#: How long something that has to come may take, in seconds.
+#: Timeout for expected events, in seconds.
 TIMEOUT = 20
-#: Longest line, in bytes.
+#: Maximum length of a line, in bytes.
 LONGEST = 64 << 20
 
 
 class Stdio:
-    """One process."""
+    """A running process."""
 
     def __init__(self, process):
         self.process, self.lines, self.errors = process, [], ""
@@ -25,7 +25,7 @@ class Stdio:
 
     @classmethod
     async def start(cls, command: list[str], **env: str) -> "Stdio":
-        """Starts it."""
+        """Starts the process."""
         pipe = asyncio.subprocess.PIPE
         process = await asyncio.create_subprocess_exec(
             *command, stdin=pipe, stdout=pipe, stderr=pipe, limit=LONGEST, env=environment(**env)
@@ -46,23 +46,23 @@ class Stdio:
             self.errors += line.decode()
 
     async def say(self, message) -> None:
-        """Writes one line: JSON, or text as it is."""
+        """Writes one line: JSON, or text unchanged."""
         text = message if isinstance(message, str) else json.dumps(message)
         self.process.stdin.write(text.encode() + b"\n")
         await self.process.stdin.drain()
 
     async def request(self, method: str, params=None, id=None) -> int | str:
-        """Asks for something; gives the id."""
+        """Sends a request and returns its id."""
         id = next(self._ids) if id is None else id
         await self.say({"jsonrpc": "2.0", "id": id, "method": method, "params": params or {}})
         return id
 
     async def notify(self, method: str, params=None) -> None:
-        """Says something."""
+        """Sends a notification."""
         await self.say({"jsonrpc": "2.0", "method": method, "params": params or {}})
 
     async def line(self, fits) -> str:
-        """The first line that fits, taken out."""
+        """Removes and returns the first line that matches."""
 
         def find():
             return next((i for i, line in enumerate(self.lines) if line is None or fits(json.loads(line))), None)
@@ -76,15 +76,15 @@ class Stdio:
             return line
 
     async def hear(self, **fields) -> dict:
-        """The first message with these fields."""
+        """Removes and returns the first message with these fields."""
         return json.loads(await self.line(lambda it: all(it.get(key) == value for key, value in fields.items())))
 
     async def ask(self, method: str, params=None) -> dict:
-        """Asks, and waits for the answer."""
+        """Sends a request and waits for the response."""
         return await self.hear(id=await self.request(method, params))
 
     async def initialize(self, version="2025-11-25", **capabilities) -> dict:
-        """The handshake."""
+        """Runs the handshake."""
         info = {"name": "raw", "version": "1"}
         params = {"protocolVersion": version, "capabilities": capabilities, "clientInfo": info}
         answer = await self.ask("initialize", params)
@@ -93,21 +93,21 @@ class Stdio:
         return answer["result"]
 
     def end_input(self) -> None:
-        """The client is done."""
+        """Closes standard input."""
         self.process.stdin.close()
 
     def terminate(self) -> None:
-        """SIGTERM."""
+        """Sends SIGTERM."""
         self.process.send_signal(signal.SIGTERM)
 
     async def ended(self) -> int:
-        """Waits for its end; gives the exit code. All that it wrote is in `lines` and `errors` then."""
+        """Waits for the end and returns the exit code. `lines` and `errors` then have the complete output."""
         code = await asyncio.wait_for(self.process.wait(), TIMEOUT)
         await asyncio.wait_for(asyncio.gather(*self._tasks), TIMEOUT)
         return code
 
     async def stop(self) -> None:
-        """Ends it, whatever it does."""
+        """Kills the process if it still runs."""
         if self.process.returncode is None:
             self.process.kill()
         await self.ended()

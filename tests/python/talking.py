@@ -13,7 +13,7 @@ KINDS = ("openai", "openai-responses", "anthropic", "gemini", "compatible")
 
 
 def models_toml(*models: dict) -> str:
-    """The text of a `models.toml` with these."""
+    """Formats a `models.toml` with these models."""
 
     def value(item) -> str:
         if isinstance(item, dict):
@@ -25,8 +25,8 @@ def models_toml(*models: dict) -> str:
 
 
 def start_talking(folder: Path, models: list[dict], key: str, settings: dict | None = None) -> Gateway:
-    """Starts a gateway whose agents may use these models; all of them take this key. No titles are made, which
-    would be requests of their own."""
+    """Starts a gateway whose agents may use these models; all have this key. Titles are disabled, because
+    each would be an additional request."""
     settings = {**(settings or {}), "chat": {"generate_titles": False, **(settings or {}).get("chat", {})}}
     gateway = Gateway(folder, settings)
     kept = folder / "model.key"
@@ -38,25 +38,24 @@ def start_talking(folder: Path, models: list[dict], key: str, settings: dict | N
 
 
 def fake_entries(servers: FakeModels) -> list[dict]:
-    """A model of each kind at the fake servers, named after its kind; the first is the one that agents use which
-    name none."""
+    """Returns a model of each kind on the fake servers, named after its kind. The first is the default model."""
     return [{"name": kind, "kind": kind, "base_url": servers.base_urls[kind], "model": MODEL} for kind in KINDS]
 
 
 class Turn:
-    """A turn as a client on `/ws/chat` saw it."""
+    """A turn as seen by a client of `/ws/chat`."""
 
     def __init__(self, frames: list[dict]):
         self.frames = frames
 
     @property
     def end(self) -> dict:
-        """What it ended with: `done`, `aborted` or `error`."""
+        """Returns the last message: `done`, `aborted` or `error`."""
         return self.frames[-1]
 
     @property
     def shown(self) -> str:
-        """The text that the client shows at its end."""
+        """Returns the text that the client shows at the end."""
         text = ""
         for frame in self.frames:
             if frame["type"] == "chunk":
@@ -66,12 +65,12 @@ class Turn:
         return text
 
     def of(self, kind: str) -> list[dict]:
-        """Its frames of this type."""
+        """Returns its frames of this type."""
         return [frame for frame in self.frames if frame["type"] == kind]
 
 
 async def turn(socket: Socket, text: str, timeout: float = 30) -> Turn:
-    """Says something and waits until the turn is over."""
+    """Sends a message and waits for the end of the turn."""
     start = len(socket.history)
 
     def frames() -> list[dict] | None:
@@ -86,7 +85,7 @@ async def turn(socket: Socket, text: str, timeout: float = 30) -> Turn:
 
 
 async def eventually_there(socket: Socket, look, timeout: float):
-    """Waits until there is something to be seen among a socket's frames."""
+    """Waits for a condition on a socket's frames."""
     async with socket._changed:
         await asyncio.wait_for(socket._changed.wait_for(lambda: look() is not None or socket.gone), timeout)
     found = look()
