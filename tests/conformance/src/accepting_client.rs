@@ -1,4 +1,4 @@
-//! The client for whom calls are made. It accepts whatever it is asked, with the defaults that the question names.
+//! The client of the calls. It accepts every question, with the defaults in the question.
 
 use async_trait::async_trait;
 use rmcp::model::{
@@ -15,7 +15,7 @@ pub(crate) struct AcceptingClient {
 }
 
 impl AcceptingClient {
-    /// Who speaks this version.
+    /// Creates a client of this version.
     pub(crate) fn new(version: ProtocolVersion) -> Self {
         let capabilities =
             ClientCapabilities::builder().enable_elicitation().enable_sampling().enable_roots().build();
@@ -63,7 +63,7 @@ fn accept(request: &InputRequest) -> Value {
     }
 }
 
-/// The default of each property that has one, and something that fits for the rest.
+/// Returns the default of each property that has one, and a valid value for the others.
 fn default_answers(params: &ElicitRequestParams) -> Value {
     let params = serde_json::to_value(params).unwrap_or_default();
     let properties = params.pointer("/requestedSchema/properties").and_then(Value::as_object);

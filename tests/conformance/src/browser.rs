@@ -1,4 +1,4 @@
-//! A person's browser that consents to everything: it goes where it is sent and takes the redirect for an answer.
+//! A person's browser that consents to everything: it opens each URL and reads the redirect.
 
 use async_trait::async_trait;
 use reqwest::Url;
@@ -7,7 +7,7 @@ use reqwest::redirect::Policy;
 use secrecy::SecretString;
 use toolway_mcp::oauth::{BrowserError, LoginBrowser};
 
-/// Where authorization servers send it back to; nobody listens there.
+/// Redirect URI for authorization servers; nobody listens there.
 const REDIRECT: &str = "http://localhost:3000/callback";
 
 pub(crate) struct ApprovingBrowser {
@@ -15,7 +15,7 @@ pub(crate) struct ApprovingBrowser {
 }
 
 impl ApprovingBrowser {
-    /// With these TLS settings.
+    /// Creates a browser with these TLS settings.
     pub(crate) fn new(tls: rustls::ClientConfig) -> Result<Self, String> {
         let http =
             reqwest::Client::builder().tls_backend_preconfigured(tls).redirect(Policy::none()).no_proxy();

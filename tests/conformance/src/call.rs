@@ -1,5 +1,5 @@
-//! Calls with arguments that are not held against the tool's schema, since some scenarios want to see what becomes of
-//! those that do not fit. One tool takes any, and hands them to the server's own tool within its own call.
+//! Makes calls without validating the arguments, because some scenarios test invalid ones. One tool accepts
+//! any arguments, and passes them to the server's tool within its own call.
 
 use std::sync::{Arc, Weak};
 
@@ -28,7 +28,7 @@ pub(crate) struct SourceToolCaller {
 }
 
 impl SourceToolCaller {
-    /// For tools of `source`, made for a client that speaks this version.
+    /// Creates a caller for tools of `source`, on behalf of a client of this version.
     pub(crate) fn new(engine: Arc<Engine>, source: Slug, version: ProtocolVersion) -> Result<Self, String> {
         let spec = ToolSpec::compile(SpecDocument::named(NAME)).map_err(|error| error.to_string())?;
         let registry = engine.registry();
@@ -39,7 +39,7 @@ impl SourceToolCaller {
         Ok(Self { engine, client: Arc::new(AcceptingClient::new(version)), _lease: lease })
     }
 
-    /// The client that they are made for.
+    /// Returns the client of the calls.
     pub(crate) fn client(&self) -> Arc<dyn RequestingClient> {
         Arc::clone(&self.client)
     }

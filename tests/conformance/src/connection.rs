@@ -1,4 +1,4 @@
-//! The connection to the scenario's server, with what the gateway has around it.
+//! The connection to the scenario's server, with the gateway's dependencies.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -21,15 +21,15 @@ use toolway_types::{Slug, SystemClock};
 use crate::browser::ApprovingBrowser;
 use crate::scenario::Scenario;
 
-/// The address of the document that says who this client is, for authorization servers that take such. It is the
-/// suite's; nobody reads it.
+/// URL of the client metadata document, for authorization servers that support it. It is the suite's; nobody
+/// reads it.
 const CLIENT_DOCUMENT: &str = "https://conformance-test.local/client-metadata.json";
-/// Longer than any scenario takes.
+/// Longer than any scenario.
 const TIMEOUT: Duration = Duration::from_secs(20);
-/// Between two looks at how the connection stands.
+/// Interval between checks of the connection.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-/// A server that can be used.
+/// A connected server.
 pub(crate) struct ConnectedServer {
     pub(crate) source: Slug,
     pub(crate) engine: Arc<Engine>,
@@ -37,7 +37,7 @@ pub(crate) struct ConnectedServer {
 }
 
 impl ConnectedServer {
-    /// Ends the connection.
+    /// Closes the connection.
     pub(crate) async fn shut_down(&self) {
         self.upstreams.shut_down(TIMEOUT).await;
     }
@@ -85,7 +85,7 @@ pub(crate) async fn connect(scenario: &Scenario) -> Result<ConnectedServer, Stri
     }
 }
 
-/// Waits until the server can be used, or can't.
+/// Waits until the server is usable or has failed.
 async fn wait_until_settled(connected: &ConnectedServer) -> Result<(), String> {
     loop {
         let status = connected.status().ok_or("the server is gone")?;
@@ -124,7 +124,7 @@ fn tls_config() -> Result<ClientConfig, String> {
     Ok(settings.with_root_certificates(RootCertStore::empty()).with_no_client_auth())
 }
 
-/// Keeps tokens for as long as this runs.
+/// Stores tokens in memory.
 #[derive(Default)]
 struct MemoryTokenStore(Mutex<HashMap<Slug, SecretString>>);
 

@@ -1,4 +1,4 @@
-//! What is done with a server once it is connected.
+//! Exercises a connected server.
 
 use futures_util::future::join_all;
 use rmcp::model::{GetPromptRequestParams, ReadResourceRequestParams};
@@ -10,24 +10,24 @@ use crate::call::SourceToolCaller;
 use crate::connection::ConnectedServer;
 use crate::scenario::Scenario;
 
-/// The tool that wants to be given another tool's schema, and that other tool.
+/// The tool that takes another tool's schema, and that other tool.
 const SCHEMA_ECHO: &str = "json_schema_echo";
 const SCHEMA_TOOL: &str = "json_schema_2020_12_tool";
 
-/// Calls, reads and gets all that there is. What fails keeps nothing else from being tried.
+/// Calls all tools, reads all resources and gets all prompts. A failure does not prevent the others.
 pub(crate) async fn exercise_server(scenario: &Scenario, connected: &ConnectedServer) -> Result<(), String> {
     let calls =
         SourceToolCaller::new(connected.engine.clone(), connected.source.clone(), scenario.version.clone())?;
     let mut problems = Vec::new();
     let wanted = calls_to_make(scenario, connected)?;
-    // All at once: what belongs to one call must not get into another.
+    // All at once, so that mixed-up calls are detected.
     let called = wanted.iter().map(|(tool, arguments)| calls.call(tool, arguments));
     problems.extend(join_all(called).await.into_iter().filter_map(Result::err));
     problems.extend(exercise_resources_and_prompts(connected, &calls).await.err());
     if problems.is_empty() { Ok(()) } else { Err(problems.join("; ")) }
 }
 
-/// The calls to make: those that the scenario names, or one of each tool.
+/// Returns the calls to make: those in the scenario, or one of each tool.
 fn calls_to_make(
     scenario: &Scenario,
     connected: &ConnectedServer,
@@ -58,7 +58,7 @@ fn calls_to_make(
         .collect()
 }
 
-/// Arguments that fit a simple schema: something of the right type for each that is required.
+/// Returns arguments for a simple schema: a value of the right type for each required property.
 fn sample_arguments(schema: &str) -> Value {
     let schema: Value = serde_json::from_str(schema).unwrap_or_default();
     let required = schema.get("required").and_then(Value::as_array);

@@ -1,9 +1,10 @@
-//! The client that the conformance suite's client legs run: the gateway's own connections to MCP servers, without the
-//! gateway around them. The suite gives the server's address as the last argument, and what the scenario needs in the
+//! The client for the client parts of the conformance suite: the gateway's own connections to MCP servers,
+//! without a gateway. The suite passes the server's URL as the last argument, and the scenario's data in the
 //! environment.
 //!
-//! Whatever the scenario, it does what an agent may do with a server: connects, calls each tool, reads each resource,
-//! gets each prompt. It ends with 1 where something of that failed, which some scenarios want.
+//! For every scenario, it does what an agent may do with a server: connects, calls each tool, reads each
+//! resource and gets each prompt. The exit code is 1 if anything of that failed, which some scenarios
+//! require.
 
 #![allow(
     deprecated,

@@ -1,31 +1,31 @@
-//! What the suite says of a scenario.
+//! A scenario of the suite.
 
 use rmcp::model::ProtocolVersion;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-/// One scenario.
+/// A scenario.
 #[derive(Debug)]
 pub(crate) struct Scenario {
-    /// Where its server is.
+    /// URL of its server.
     pub(crate) url: String,
-    /// The version that it is about.
+    /// Protocol version of the scenario.
     pub(crate) version: ProtocolVersion,
-    /// What else it says.
+    /// Further data.
     pub(crate) context: ScenarioContext,
 }
 
-/// What some scenarios say; the rest of it is for extensions that the client does not have.
+/// Data of some scenarios. Other fields are for extensions that the client does not have.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct ScenarioContext {
-    /// A client that was registered by hand.
+    /// Id of a manually registered client.
     pub(crate) client_id: Option<String>,
-    /// Its secret.
+    /// Secret of the client.
     pub(crate) client_secret: Option<String>,
-    /// The authorization server that it was registered with.
+    /// Authorization server of the client's registration.
     pub(crate) issuer: Option<String>,
-    /// Calls to make, instead of one of each tool.
+    /// Calls to make instead of one of each tool.
     #[serde(rename = "toolCalls")]
     pub(crate) tool_calls: Vec<ScenarioToolCall>,
 }
@@ -33,14 +33,14 @@ pub(crate) struct ScenarioContext {
 /// A call to make.
 #[derive(Debug, Deserialize)]
 pub(crate) struct ScenarioToolCall {
-    /// The tool.
+    /// Name of the tool.
     pub(crate) name: String,
     /// Its arguments.
     pub(crate) arguments: Box<RawValue>,
 }
 
 impl Scenario {
-    /// Reads the last argument and the suite's variables.
+    /// Reads the last argument and the suite's environment variables.
     pub(crate) fn from_environment() -> Result<Self, String> {
         let url = std::env::args().nth(1).ok_or("the server's address is missing")?;
         let version = std::env::var("MCP_CONFORMANCE_PROTOCOL_VERSION").unwrap_or_default();

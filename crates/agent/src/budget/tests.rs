@@ -41,7 +41,7 @@ impl BudgetHarness {
         self.budgets.check(&self.me, &self.dollars).await.unwrap()
     }
 
-    /// A request that began at a time is kept, and told where `told`.
+    /// Stores a request that began at a time, and reports it if `told`.
     async fn spend(&self, principal: &str, amount: f64, at_ms: i64, told: bool) {
         let request = ModelRequestRecord {
             turn: None,
@@ -72,7 +72,7 @@ fn warns(words: &str) -> BudgetDecision {
 }
 
 #[tokio::test]
-async fn without_a_budget_nothing_is_asked() {
+async fn without_a_budget_the_store_is_not_read() {
     let it = budget_harness(None, OnExceeded::Stop).await;
     it.store.close().await;
     assert_eq!(it.check().await, BudgetDecision::Allow);
@@ -81,7 +81,7 @@ async fn without_a_budget_nothing_is_asked() {
 #[tokio::test]
 async fn a_budget_warns_and_then_stops() {
     let it = budget_harness(Some(5.0), OnExceeded::Stop).await;
-    // Spent before midnight in Berlin, and by somebody else.
+    // Costs before midnight in Berlin, and of another principal.
     it.spend("t-1", 100.0, EVENING - 24 * 60 * MINUTE_MS, false).await;
     it.spend("t-2", 100.0, EVENING, false).await;
     it.spend("t-1", 3.9, EVENING - MINUTE_MS, false).await;
@@ -93,7 +93,8 @@ async fn a_budget_warns_and_then_stops() {
     assert_eq!(message, "today's budget of 5.00 USD is used up: 5.10 USD are spent");
     assert!(hint.contains("2027-01-16 00:00") && hint.contains("budget.per_day"), "{hint}");
 
-    // The next day begins where the zone says. What began yesterday and ends now is yesterday's.
+    // The next day begins at midnight of the zone. A request that began yesterday and ends now counts for
+    // yesterday.
     it.clock.0.store(EVENING + 29 * MINUTE_MS, Ordering::Relaxed);
     assert!(matches!(it.check().await, BudgetDecision::Stop { .. }));
     it.clock.0.store(EVENING + 30 * MINUTE_MS, Ordering::Relaxed);
@@ -103,12 +104,12 @@ async fn a_budget_warns_and_then_stops() {
 }
 
 #[tokio::test]
-async fn where_it_only_warns_requests_go_on() {
+async fn a_warning_budget_does_not_stop_requests() {
     let it = budget_harness(Some(0.5), OnExceeded::Warn).await;
     it.check().await;
     it.spend("t-1", 0.5, EVENING, true).await;
     assert_eq!(it.check().await, warns("today's budget of 0.5000 USD is used up: 0.5000 USD are spent"));
-    // Settings count at once.
+    // Settings apply at once.
     it.budgets.configure(BudgetSettings { per_day: Some(0.5), on_exceeded: OnExceeded::Stop });
     assert!(matches!(it.check().await, BudgetDecision::Stop { .. }));
     it.budgets.configure(BudgetSettings::default());
@@ -116,26 +117,26 @@ async fn where_it_only_warns_requests_go_on() {
 }
 
 #[tokio::test]
-async fn another_currency_is_another_sum() {
+async fn each_currency_has_its_own_sum() {
     let it = budget_harness(Some(1.0), OnExceeded::Stop).await;
     it.check().await;
     it.spend("t-1", 2.0, EVENING, true).await;
     assert!(matches!(it.check().await, BudgetDecision::Stop { .. }));
     assert_eq!(it.budgets.check(&it.me, &"EUR".into()).await.unwrap(), BudgetDecision::Allow);
-    // What is told of one does not count in the other.
+    // Costs in one currency do not count in the other.
     it.budgets.record_spending("t-1", &Cost { amount: 9.0, currency: "USD".into() }, EVENING);
     assert_eq!(it.budgets.check(&it.me, &"EUR".into()).await.unwrap(), BudgetDecision::Allow);
     assert!(matches!(it.check().await, BudgetDecision::Stop { .. }));
 }
 
 #[tokio::test]
-async fn a_budget_of_nothing_lets_nothing_through() {
+async fn a_budget_of_zero_refuses_everything() {
     let it = budget_harness(Some(0.0), OnExceeded::Stop).await;
     assert!(matches!(it.check().await, BudgetDecision::Stop { .. }));
 }
 
 #[tokio::test]
-async fn memory_is_bounded_by_principals() {
+async fn the_number_of_cached_principals_is_limited() {
     let it = budget_harness(Some(1.0), OnExceeded::Stop).await;
     it.spend("t-1", 2.0, EVENING, false).await;
     for number in 0..MAX_CACHED + 10 {

@@ -22,7 +22,7 @@ fn id(number: u64) -> CallId {
     CallId::from_bytes(bytes)
 }
 
-/// A conversation, put together message by message.
+/// Builds a conversation message by message.
 #[derive(Debug, Default)]
 struct HistoryBuilder(Vec<TranscriptEntry>);
 
@@ -43,7 +43,7 @@ impl HistoryBuilder {
         self
     }
 
-    /// A call and its result.
+    /// Adds a call and its result.
     fn round(mut self, bytes: usize) -> Self {
         let seq = self.next();
         let call = ToolCall {
@@ -88,7 +88,7 @@ impl HistoryBuilder {
     }
 }
 
-/// Which results are left out, in order.
+/// Returns which results are shortened, in order.
 fn left_out(messages: &[ModelMessage]) -> Vec<bool> {
     let result = |part: &MessagePart| match part {
         MessagePart::ToolResult(result) => match &*result.outcome {
@@ -101,17 +101,17 @@ fn left_out(messages: &[ModelMessage]) -> Vec<bool> {
 }
 
 #[test]
-fn what_fits_is_sent_as_it_is() {
+fn a_conversation_that_fits_is_sent_unchanged() {
     let talk = HistoryBuilder::default().user(100).round(2000).answer(100);
     let plan = talk.plan(10_000);
     assert_eq!(plan.messages, talk.messages());
     assert_eq!((plan.warning, plan.compacted, plan.summary_request, plan.fits), (None, None, None, true));
-    // By hand: (100+32) + (3+32) + (2001+32) + (100+32) bytes, each message by itself in quarters.
+    // Calculated by hand: (100+32) + (3+32) + (2001+32) + (100+32) bytes, each message in quarters.
     assert_eq!(plan.tokens, 33 + 9 + 509 + 33);
 }
 
 #[test]
-fn where_nobody_knows_what_the_model_reads_all_is_sent() {
+fn with_an_unknown_context_size_everything_is_sent() {
     let talk = HistoryBuilder::default().user(100).round(1_000_000).answer(100);
     let plan = talk.plan_with(None, &ContextSettings::default());
     assert_eq!((plan.messages, plan.fits), (talk.messages(), true));
@@ -119,7 +119,7 @@ fn where_nobody_knows_what_the_model_reads_all_is_sent() {
 }
 
 #[test]
-fn it_is_said_when_the_room_nears_its_end() {
+fn a_nearly_full_context_causes_a_warning() {
     let talk = HistoryBuilder::default().user(3300);
     assert_eq!(talk.plan(1042).warning, None);
     let plan = talk.plan(1000);
@@ -128,18 +128,18 @@ fn it_is_said_when_the_room_nears_its_end() {
 }
 
 #[test]
-fn old_results_go_first() {
-    // Six rounds of a thousand tokens each; at 5,000 they pass four fifths with the fourth.
+fn old_results_are_shortened_first() {
+    // Six rounds of a thousand tokens each; at 5,000 they exceed four fifths with the fourth.
     let mut talk = HistoryBuilder::default().user(10);
     for _ in 0..6 {
         talk = talk.round(4000);
     }
     let plan = talk.plan(5000);
-    // What was passed by the fourth left the first out; by the sixth, all but the newest three.
+    // The fourth shortened the first; the sixth shortens all but the newest three.
     assert_eq!(left_out(&plan.messages), [true, true, true, false, false, false]);
     assert_eq!(plan.compacted.as_deref(), Some("3 older tool results were omitted to make room"));
     assert_eq!((plan.summary_request, plan.fits), (None, true));
-    // In place of each stands what it was.
+    // Each is replaced by a note about it.
     let MessagePart::ToolResult(note) = &plan.messages[2].parts[0] else { panic!("no result") };
     let Outcome::Success(output) = &*note.outcome else { panic!("no success") };
     let text = output.joined_text();
@@ -151,7 +151,7 @@ fn old_results_go_first() {
 }
 
 #[test]
-fn what_is_left_out_stays_left_out_and_nothing_more_is_while_there_is_room() {
+fn shortened_results_stay_shortened_and_no_more_than_needed() {
     let mut talk = HistoryBuilder::default().user(10);
     let mut before: Vec<ModelMessage> = Vec::new();
     let mut changes = 0;
@@ -160,18 +160,18 @@ fn what_is_left_out_stays_left_out_and_nothing_more_is_while_there_is_room() {
         let plan = talk.plan(20_000);
         assert!(plan.tokens <= 20_000 && plan.fits, "{round}: {}", plan.tokens);
         assert_eq!(plan.summary_request, None);
-        // A provider's cache holds where the messages before are the same.
+        // A provider's cache stays valid if the earlier messages are the same.
         if !plan.messages.starts_with(&before) {
             changes += 1;
         }
         before = plan.messages;
     }
-    // Sixteen rounds fill the room; then thirteen at a time are left out.
+    // Sixteen rounds fill the context; after that, thirteen are shortened at a time.
     assert!((1..=3).contains(&changes), "{changes}");
 }
 
 #[test]
-fn small_results_and_errors_are_not_worth_it() {
+fn small_results_and_errors_are_not_shortened() {
     let mut talk = HistoryBuilder::default().user(10);
     for _ in 0..10 {
         talk = talk.round(500);
@@ -182,7 +182,7 @@ fn small_results_and_errors_are_not_worth_it() {
 }
 
 #[test]
-fn pictures_count_and_go_with_their_results() {
+fn images_count_and_are_omitted_with_their_results() {
     let mut talk = HistoryBuilder::default().user(10).round(0).round(0).round(0).round(0);
     for entry in &mut talk.0 {
         if let MessagePart::ToolResult(result) = &mut entry.message.parts[0] {
@@ -199,7 +199,7 @@ fn pictures_count_and_go_with_their_results() {
 }
 
 #[test]
-fn what_is_oldest_is_summarised_next() {
+fn the_oldest_messages_are_summarised_next() {
     // Twenty exchanges of two hundred tokens and a question.
     let mut talk = HistoryBuilder::default();
     for _ in 0..20 {
@@ -210,20 +210,20 @@ fn what_is_oldest_is_summarised_next() {
     assert_eq!((plan.summary_request, plan.fits), (None, true));
     let plan = talk.plan(4000);
     let summarise = plan.summary_request.unwrap();
-    // What stays takes half of the room with a summary of 1,500 tokens: 500 tokens, four messages of 103, of which
-    // the first is an answer, so that it begins with the one behind it.
+    // The rest takes half of the context including a summary of 1,500 tokens: 500 tokens, four messages of
+    // 103. The first of these is an answer, so it begins with the next one.
     assert_eq!(summarise.through, 38);
     assert_eq!(plan.messages.len(), 1 + 3);
     assert!(plan.messages[0].text().contains("left out"));
     assert_eq!(plan.messages[1..], talk.messages()[38..]);
     assert_eq!(plan.compacted.as_deref(), Some("38 older messages were omitted to make room"));
-    // Four fifths of the room can be read for it: thirty of those, and a word that there were more.
+    // The summary can read four fifths of the context: thirty messages, and a note that there were more.
     assert_eq!(summarise.messages.len(), 30 + 1);
     assert!(plan.fits);
 }
 
 #[test]
-fn a_summary_takes_the_place_of_what_it_covers() {
+fn a_summary_replaces_the_messages_that_it_covers() {
     let mut talk = HistoryBuilder::default();
     for _ in 0..20 {
         talk = talk.user(380).answer(380);
@@ -234,7 +234,7 @@ fn a_summary_takes_the_place_of_what_it_covers() {
     let mut expected = vec![talk.0[41].message.clone()];
     expected.extend_from_slice(&talk.messages()[36..41]);
     assert_eq!(plan.messages, expected);
-    // And is itself part of the next.
+    // It is also part of the next summary.
     let mut talk = talk;
     for _ in 0..20 {
         talk = talk.answer(380).user(380);
@@ -245,8 +245,8 @@ fn a_summary_takes_the_place_of_what_it_covers() {
 }
 
 #[test]
-fn a_long_turn_is_summarised_within_but_keeps_what_the_person_said() {
-    // One message of the person, and then more rounds than fit even without their results.
+fn a_long_turn_is_summarised_but_keeps_the_persons_message() {
+    // One message of the person, and then more rounds than fit even with shortened results.
     let mut talk = HistoryBuilder::default().user(400);
     for _ in 0..60 {
         talk = talk.round(1200);
@@ -257,10 +257,10 @@ fn a_long_turn_is_summarised_within_but_keeps_what_the_person_said() {
     assert_eq!(plan.messages[1], talk.0[0].message);
     assert_eq!(plan.messages[2].role, MessageRole::Assistant);
     assert!(plan.fits && plan.tokens <= 4000, "{}", plan.tokens);
-    // The newest three rounds are whole.
+    // The newest three rounds are complete.
     let left = left_out(&plan.messages);
     assert_eq!(left[left.len() - 3..], [false; 3]);
-    // Once it is summarised, the person's message stands behind the summary.
+    // After the summary, the person's message follows it.
     let through = summarise.through;
     let after = talk.summary(through).plan(4000);
     assert_eq!(after.summary_request, None);
@@ -269,19 +269,19 @@ fn a_long_turn_is_summarised_within_but_keeps_what_the_person_said() {
 }
 
 #[test]
-fn the_newest_results_go_where_nothing_else_can() {
+fn the_newest_results_are_shortened_if_nothing_else_helps() {
     let talk = HistoryBuilder::default().user(100).round(40_000);
     let plan = talk.plan(4000);
     assert_eq!((plan.summary_request, plan.fits), (None, true));
     assert_eq!(left_out(&plan.messages), [true]);
-    // And a question that does not fit by itself does not fit.
+    // A question that is too long on its own does not fit.
     let plan = HistoryBuilder::default().user(40_000).plan(4000);
     assert_eq!((plan.summary_request, plan.fits), (None, false));
     assert_eq!(plan.messages.len(), 1);
 }
 
 #[test]
-fn what_is_summarised_is_no_more_than_the_model_can_read() {
+fn the_input_of_a_summary_fits_the_model() {
     let mut talk = HistoryBuilder::default();
     for _ in 0..200 {
         talk = talk.user(3000).answer(3000);
@@ -292,13 +292,13 @@ fn what_is_summarised_is_no_more_than_the_model_can_read() {
     let tokens: u64 = summarise.messages.iter().map(|message| counter.message_tokens(message)).sum();
     assert!(tokens <= 6400, "{tokens}");
     assert!(summarise.messages[0].text().contains("left out"));
-    // The newest of what goes is among it.
+    // It includes the newest of the omitted messages.
     let at = usize::try_from(summarise.through).unwrap() - 1;
     assert_eq!(summarise.messages.last(), Some(&talk.0[at].message));
 }
 
 #[test]
-fn room_is_kept_for_the_answer() {
+fn tokens_are_reserved_for_the_answer() {
     let settings = ContextSettings { reserve: 1000, ..ContextSettings::default() };
     assert_eq!(history_budget(10_000, None, &settings), 9000);
     assert_eq!(history_budget(2000, None, &settings), 1500);
@@ -308,23 +308,23 @@ fn room_is_kept_for_the_answer() {
 }
 
 #[test]
-fn the_count_is_set_right_by_what_is_reported() {
+fn reported_tokens_calibrate_the_estimate() {
     let mut counter = TokenCounter::default();
     assert_eq!(counter.tokens(4001), 1001);
     counter.calibrate(1000, 1500);
     assert_eq!(counter.tokens(4000), 1500);
-    // What is near enough changes nothing, so that the next request is counted like the last.
+    // Small deviations change nothing, so that the next request is counted in the same way.
     counter.calibrate(1500, 1600);
     assert_eq!(counter.tokens(4000), 1500);
     counter.calibrate(1500, 3000);
     assert_eq!(counter.tokens(4000), 3000);
-    // Never beyond reason, and not by what is too little to say anything.
+    // Bounded, and not by requests that are too small.
     counter.calibrate(1000, 1_000_000);
     assert_eq!(counter.tokens(4000), 4000);
     counter.calibrate(10, 1);
     counter.calibrate(1000, 0);
     assert_eq!(counter.tokens(4000), 4000);
-    // What is known to be counted well must fit; what is not is tried a little past it.
+    // With a calibrated count the request must fit; without, it may exceed the limit slightly.
     let talk = HistoryBuilder::default().user(4800);
     assert!(talk.plan(1000).fits);
     let mut exact = TokenCounter::default();
@@ -340,7 +340,7 @@ fn the_count_is_set_right_by_what_is_reported() {
 }
 
 #[test]
-fn instructions_and_tools_count_too() {
+fn system_prompt_and_tools_count() {
     let talk = HistoryBuilder::default().user(100);
     let input = ContextPlanInput {
         entries: &talk.0,
@@ -354,7 +354,7 @@ fn instructions_and_tools_count_too() {
 }
 
 #[test]
-fn without_a_summary_the_first_words_are_kept() {
+fn without_a_summary_first_words_are_kept() {
     let messages = [
         ModelMessage::user("How full\n\n is it?"),
         ModelMessage { role: MessageRole::Tool, parts: vec![] },
@@ -392,18 +392,18 @@ fn history_strategy() -> impl Strategy<Value = HistoryBuilder> {
 
 proptest! {
     #[test]
-    fn whatever_is_left_out_pairs_stay_together_and_the_person_is_heard(talk in history_strategy(), context in 500..20_000_u64) {
+    fn calls_and_results_stay_together_and_the_persons_message_stays(talk in history_strategy(), context in 500..20_000_u64) {
         let plan = talk.plan(context);
         let last = talk.0.iter().rev().find(|entry| entry.message.role == MessageRole::User).unwrap();
         prop_assert!(plan.messages.contains(&last.message));
         let mut whole = plan.messages.clone();
         let mended = crate::transcript::repair(&mut whole, &|_| None);
-        // Empty texts apart, which the talk may have.
+        // Except empty texts, which the conversation may contain.
         prop_assert_eq!((mended.unanswered_calls, mended.orphaned_results), (0, 0));
         if let Some(summarise) = &plan.summary_request {
             prop_assert!(summarise.through < talk.next());
             prop_assert!(!summarise.messages.is_empty());
-            // Told again with a summary, it is less.
+            // With a summary, it is shorter.
             let after = HistoryBuilder(talk.0.clone()).summary(summarise.through).plan(context);
             prop_assert!(after.tokens < talk.plan_with(None, &ContextSettings::default()).tokens);
         } else if plan.fits {

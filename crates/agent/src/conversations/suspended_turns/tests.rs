@@ -31,7 +31,7 @@ fn ann() -> PrincipalId {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_nobody_knows_of_stays_as_it_is() {
+async fn unknown_calls_are_unchanged() {
     let parked = SuspendedTurns::default();
     let theirs = call("theirs");
     let history =
@@ -40,7 +40,7 @@ async fn what_nobody_knows_of_stays_as_it_is() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn two_turns_of_one_conversation_are_both_put_back() {
+async fn two_turns_of_one_conversation_are_both_restored() {
     let parked = SuspendedTurns::default();
     let (theirs, ours) = ([call("a"), call("b")], [call("x"), call("y")]);
     for (theirs, ours) in theirs.iter().zip(&ours) {
@@ -66,7 +66,7 @@ async fn two_turns_of_one_conversation_are_both_put_back() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn only_so_many_and_so_much_are_remembered() {
+async fn number_and_size_of_remembered_turns_are_limited() {
     let parked = SuspendedTurns::default();
     let calls: Vec<ToolCall> = (0..=MAX_TURNS).map(|_| call("a")).collect();
     for call in &calls {

@@ -1,4 +1,4 @@
-//! Turns that are ended from outside.
+//! Turns that are aborted.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ fn assert_whole(world: &ConversationHarness) {
 }
 
 #[tokio::test]
-async fn an_abort_ends_the_request_and_keeps_what_was_said() {
+async fn an_abort_ends_the_request_and_keeps_the_text() {
     let script = vec![text("Once upon a time"), ScriptStep::Hang];
     let world = ConversationHarness::new(vec![script, text_answer("Again?")], vec![]).await;
     let viewer = world.start(world.turn_request("Tell me.")).await;
@@ -45,7 +45,7 @@ async fn an_abort_ends_the_request_and_keeps_what_was_said() {
     assert_eq!(world.memory.messages_of("s")[1].text(), "Once upon a time");
     assert_eq!(world.memory.endings()[0].state, TurnState::Aborted);
     assert_eq!(world.memory.requests()[0].status, RequestStatus::GivenUp);
-    // And it goes on from there.
+    // The conversation continues from there.
     world.say("Go on.").await;
     let texts: Vec<_> = world.model.requests()[1].messages.iter().map(|it| it.text()).collect();
     assert_eq!(texts, ["Tell me.", "Once upon a time", "Go on."]);
@@ -61,7 +61,7 @@ async fn an_abort_ends_the_turn_even_if_the_tool_ignores_it_r10() {
         async move {
             cx.cancelled().await;
             noted.open();
-            // It goes on all the same.
+            // It continues to run.
             std::future::pending::<()>().await;
             Ok(ToolOutput::text("never"))
         }
@@ -80,7 +80,7 @@ async fn an_abort_ends_the_turn_even_if_the_tool_ignores_it_r10() {
     let heard = TurnEventLog::collect(viewer).await;
     assert!(started.elapsed() < Duration::from_millis(100), "{:?}", started.elapsed());
     assert_eq!(heard.end().status, TurnStatus::Aborted);
-    // Every call has a result, for whoever watches and in what is kept.
+    // Every call has a result, for viewers and in the store.
     let codes: Vec<_> = heard
         .tool_results()
         .iter()
@@ -96,7 +96,7 @@ async fn an_abort_ends_the_turn_even_if_the_tool_ignores_it_r10() {
     assert!(world.try_start(world.turn_request("Again.")).await.is_ok(), "the session is free");
 }
 
-/// The engine waits for an answer that is said to be here; the turn does not.
+/// The engine waits for an answer in transit; the turn does not.
 #[tokio::test]
 async fn an_abort_does_not_wait_for_a_result_in_transit_r10() {
     let late = tool(document("late"), |_, cx| async move {
@@ -120,7 +120,7 @@ async fn an_abort_does_not_wait_for_a_result_in_transit_r10() {
 }
 
 #[tokio::test]
-async fn an_abort_between_a_whole_call_and_the_end_of_the_answer_makes_no_call() {
+async fn an_abort_before_the_end_of_an_answer_prevents_its_calls() {
     let mut script = tool_call_answer(&[("phone__scan", "{}")]);
     script.truncate(2);
     script.push(ScriptStep::Hang);
@@ -138,7 +138,7 @@ async fn an_abort_between_a_whole_call_and_the_end_of_the_answer_makes_no_call()
 }
 
 #[tokio::test]
-async fn an_abort_before_anything_came_leaves_the_question() {
+async fn an_abort_before_the_answer_keeps_the_question() {
     let world = ConversationHarness::new(vec![vec![ScriptStep::Hang], text_answer("Hello.")], vec![]).await;
     let viewer = world.start(world.turn_request("Hi.")).await;
     settle().await;
@@ -151,7 +151,7 @@ async fn an_abort_before_anything_came_leaves_the_question() {
 }
 
 #[tokio::test]
-async fn only_its_principal_and_an_owner_may_end_a_turn() {
+async fn only_its_principal_and_an_owner_may_abort_a_turn() {
     let world = ConversationHarness::new(vec![vec![ScriptStep::Hang]], vec![]).await;
     let viewer = world.start(world.turn_request("Hi.")).await;
     let abort = |who: std::sync::Arc<toolway_types::Principal>| {
@@ -166,7 +166,7 @@ async fn only_its_principal_and_an_owner_may_end_a_turn() {
 }
 
 #[tokio::test]
-async fn a_turn_goes_on_when_nobody_watches() {
+async fn a_turn_continues_without_viewers() {
     let gate = ScriptGate::new();
     let script = vec![text("a"), ScriptStep::Wait(gate.clone()), text("b"), finished(FinishReason::Stop)];
     let world = ConversationHarness::new(vec![script], vec![]).await;
@@ -179,7 +179,7 @@ async fn a_turn_goes_on_when_nobody_watches() {
 }
 
 #[tokio::test]
-async fn a_gateway_that_stops_lets_turns_end_and_then_ends_them() {
+async fn a_shutdown_waits_for_turns_and_then_ends_them() {
     let gate = ScriptGate::new();
     let quick = vec![text("quick"), ScriptStep::Wait(gate.clone()), finished(FinishReason::Stop)];
     let world = ConversationHarness::new(vec![quick, vec![text("slow"), ScriptStep::Hang]], vec![]).await;
@@ -205,7 +205,7 @@ async fn a_gateway_that_stops_lets_turns_end_and_then_ends_them() {
 }
 
 #[tokio::test]
-async fn a_person_who_is_asked_is_not_waited_for_after_an_abort() {
+async fn an_abort_does_not_wait_for_a_question() {
     let script = tool_call_answer(&[("phone__scan", "{}")]);
     let world = ConversationHarness::new(vec![script, text_answer("x")], vec![answering("scan", "x")]).await;
     let asks: toolway_core::policy::definition::ApprovalSettings =
@@ -226,7 +226,7 @@ async fn a_person_who_is_asked_is_not_waited_for_after_an_abort() {
 }
 
 #[tokio::test]
-async fn nothing_is_told_after_the_end() {
+async fn no_events_follow_the_end() {
     let script = vec![
         text("a"),
         ScriptStep::Say(ModelEvent::Part(MessagePart::text("a"))),
@@ -240,9 +240,9 @@ async fn nothing_is_told_after_the_end() {
     assert_eq!(world.memory.messages_of("s").last().unwrap().role, MessageRole::Assistant);
 }
 
-/// A connection that goes while its message is being kept has begun a turn all the same.
+/// A turn starts even if its connection closes while the message is being stored.
 #[tokio::test]
-async fn a_turn_whose_asker_goes_at_once_runs() {
+async fn a_turn_runs_even_if_its_connection_closes_at_once() {
     let world = ConversationHarness::new(vec![text_answer("Hello.")], vec![]).await;
     {
         let mut starting = Box::pin(world.try_start(world.turn_request("Hi.")));

@@ -33,7 +33,7 @@ fn text_of(part: &MessagePart) -> String {
 }
 
 #[tokio::test]
-async fn calls_run_side_by_side_and_their_results_stand_in_order() {
+async fn calls_run_in_parallel_and_their_results_are_in_order() {
     let wait = |name: &str, seconds| {
         tool(document(name), move |_, _| async move {
             tokio::time::sleep(Duration::from_secs(seconds)).await;
@@ -62,7 +62,7 @@ async fn calls_run_side_by_side_and_their_results_stand_in_order() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_called_is_an_error_that_the_model_reads() {
+async fn impossible_calls_are_errors_for_the_model() {
     let script = tool_call_answer(&[
         ("phone__none", "{}"),
         ("phone__scan", "{ not json"),
@@ -77,7 +77,7 @@ async fn what_cannot_be_called_is_an_error_that_the_model_reads() {
     assert_eq!(error_of(&results[1]).code, Code::InvalidArguments);
     assert!(error_of(&results[2]).message.contains("they must be a JSON object"));
     assert_eq!(text_of(&results[3]), "ok", "nothing is an empty object");
-    // To whoever watches arguments are always an object.
+    // Viewers always get an object as arguments.
     let shown: Vec<_> = heard
         .events
         .iter()
@@ -97,7 +97,7 @@ async fn a_truncated_call_does_not_run_and_the_model_gets_an_error_m10() {
         counter.fetch_add(1, Ordering::SeqCst);
         std::future::ready(Ok(ToolOutput::text("written")))
     });
-    // What is there of the arguments is well-formed by chance.
+    // The partial arguments are well-formed by chance.
     let mut script = cut_call_answer("phone__write", r#"{"path":"/"}"#);
     script.insert(0, tool_call_answer(&[("phone__write", r#"{"path":"/a"}"#)])[1].clone());
     let world = ConversationHarness::new(vec![script, text_answer("I will write less.")], vec![write]).await;
@@ -127,7 +127,7 @@ async fn a_model_that_always_truncates_its_calls_is_stopped_m10() {
 }
 
 #[tokio::test]
-async fn arguments_that_break_the_schema_are_told_and_corrected() {
+async fn invalid_arguments_are_reported_and_corrected() {
     let schema = r#"{"type":"object","properties":{"page":{"type":"object","properties":{"number":{"type":"integer"}}}},"required":["page"]}"#;
     let ran: Arc<Mutex<Vec<String>>> = Arc::default();
     let noted = Arc::clone(&ran);
@@ -151,14 +151,14 @@ async fn arguments_that_break_the_schema_are_told_and_corrected() {
     assert_eq!((told.code, told.kind()), (Code::InvalidArguments, ErrorKind::ValidationError));
     assert_eq!(told.message, r#"Invalid arguments: /page/number: "two" is not of type "integer""#);
     assert!(!told.dispatched);
-    // Beside what it called, so that it sees what to correct.
+    // Next to its call, so that the model can correct it.
     let called: Vec<_> = seen[1].messages[1].tool_calls().map(|call| call.arguments.as_str()).collect();
     assert_eq!(called, [bad]);
     assert_eq!(text_of(&seen[2].messages[4].parts[0]), "printed");
 }
 
 #[tokio::test]
-async fn calls_that_time_out_or_panic_are_errors_that_the_model_reads() {
+async fn timeouts_and_panics_are_errors_for_the_model() {
     let slow = SpecDocument { timeout_ms: Some(5_000), ..document("slow") };
     let slow = tool(slow, |_, _| std::future::pending());
     let careless = tool(document("careless"), |_, _| async { panic!("the drawer is empty") });
@@ -184,7 +184,7 @@ async fn calls_that_time_out_or_panic_are_errors_that_the_model_reads() {
 }
 
 #[tokio::test]
-async fn the_third_of_the_same_failing_call_is_said_to_the_model_once() {
+async fn the_third_repeated_failure_is_reported_to_the_model_once() {
     let failing_call = || tool_call_answer(&[("phone__print", r#"{"n":1}"#)]);
     let scripts =
         vec![failing_call(), failing_call(), failing_call(), failing_call(), text_answer("I give up.")];
@@ -206,13 +206,13 @@ async fn the_third_of_the_same_failing_call_is_said_to_the_model_once() {
             "phone__print failed several times in the same way: no paper".to_owned()
         )]
     );
-    // A viewer is told what the model is told.
+    // Viewers get what the model gets.
     let told = heard.tool_results()[2].2.error().unwrap().hint.clone();
     assert_eq!(told, hints[2]);
 }
 
 #[tokio::test]
-async fn a_call_that_its_provider_could_not_read_is_said_once_and_made_again() {
+async fn a_malformed_call_is_reported_once_and_repeated() {
     let malformed = || vec![usage(3, 1), finished(FinishReason::MalformedToolCall)];
     let world = ConversationHarness::new(
         vec![malformed(), tool_call_answer(&[("phone__scan", "{}")]), text_answer("Blue.")],
@@ -237,7 +237,7 @@ async fn a_call_that_its_provider_could_not_read_is_said_once_and_made_again() {
 }
 
 #[tokio::test]
-async fn progress_is_told_while_a_call_runs_and_not_after() {
+async fn progress_is_published_only_while_a_call_runs() {
     let slow = tool(document("slow"), |_, cx| async move {
         for at in 1..=3 {
             cx.report_progress(ProgressReport {
@@ -290,7 +290,7 @@ async fn a_long_result_is_truncated_for_the_model_and_marked_r19() {
 
 #[tokio::test]
 async fn a_device_disconnect_during_a_call_ends_it_and_the_turn_continues_r1() {
-    // As the socket does it: the tool's task ends with this error when the connection does.
+    // As a socket does it: the tool's task ends with this error when the connection closes.
     let (gone, is_gone) = tokio::sync::watch::channel(false);
     let camera = tool(document("camera"), move |_, cx| {
         let mut is_gone = is_gone.clone();
@@ -319,7 +319,7 @@ async fn a_device_disconnect_during_a_call_ends_it_and_the_turn_continues_r1() {
 }
 
 #[tokio::test]
-async fn more_calls_than_one_answer_may_have_are_refused_one_by_one() {
+async fn calls_over_the_limit_of_an_answer_are_refused() {
     let many: Vec<(&str, &str)> = vec![("phone__scan", "{}"); 300];
     let world = ConversationHarness::new(
         vec![tool_call_answer(&many), text_answer("x")],
@@ -335,7 +335,7 @@ async fn more_calls_than_one_answer_may_have_are_refused_one_by_one() {
 }
 
 #[tokio::test]
-async fn an_answer_with_words_and_calls_keeps_both() {
+async fn an_answer_with_text_and_calls_keeps_both() {
     let mut script = vec![
         crate::testkit::text("I scan."),
         ScriptStep::Say(toolway_models::ModelEvent::Part(MessagePart::text("I scan."))),
@@ -350,7 +350,7 @@ async fn an_answer_with_words_and_calls_keeps_both() {
 }
 
 #[tokio::test]
-async fn a_model_that_does_not_hear_is_not_asked_for_ever() {
+async fn a_model_that_repeats_failures_is_stopped() {
     let again = || tool_call_answer(&[("broken", "{}")]);
     let world =
         ConversationHarness::new((0..40).map(|_| again()).collect(), vec![failing("broken", "no paper")])

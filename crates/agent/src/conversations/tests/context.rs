@@ -1,4 +1,4 @@
-//! Conversations that are longer than their model can read.
+//! Conversations that exceed their model's context.
 
 use toolway_models::{FinishReason, ModelError, ModelErrorKind};
 
@@ -9,8 +9,8 @@ use crate::testkit::{
     finished, text,
 };
 
-/// A model that reads 40,000 tokens: with those kept free that an answer takes, 31,808, of four bytes each. Three long
-/// answers are more than 95 % of that and two are less than 80 %.
+/// A model with a context of 40,000 tokens: without the reserve for an answer 31,808, of four bytes each.
+/// Three long answers are more than 95 % of that and two are less than 80 %.
 async fn reader(scripts: Vec<ModelScript>) -> ConversationHarness {
     let mut parts =
         ConversationHarnessBuilder::new(ScriptedProvider::new(scripts), vec![answering("scan", "x")]);
@@ -18,7 +18,7 @@ async fn reader(scripts: Vec<ModelScript>) -> ConversationHarness {
     parts.build().await
 }
 
-/// An answer whose tokens nobody reports.
+/// An answer without reported tokens.
 fn answer(words: &str) -> ModelScript {
     vec![text(words), finished(FinishReason::Stop)]
 }
@@ -28,7 +28,7 @@ fn long(about: &str) -> ModelScript {
 }
 
 #[tokio::test]
-async fn what_is_oldest_is_summarised_and_the_summary_stays() {
+async fn the_oldest_messages_are_summarised_and_the_summary_is_stored() {
     let scripts = vec![
         long("one"),
         long("two"),
@@ -55,7 +55,7 @@ async fn what_is_oldest_is_summarised_and_the_summary_stays() {
     assert_eq!(texts.last().unwrap(), "Four?");
     assert!(!texts.iter().any(|text| text.starts_with("one ")));
     assert_eq!(world.memory.requests().len(), 5, "what it took is written down");
-    // Nothing is lost for whoever reads the session, and the next turn goes on from the same summary.
+    // Readers of the session lose nothing, and the next turn uses the same summary.
     assert!(world.memory.messages_of("s").iter().any(|it| it.text().starts_with("one ")));
     assert_eq!(world.say("Five?").await.text(), "Five.");
     let texts: Vec<_> = world.model.requests()[5].messages.iter().map(|it| it.text()).collect();
@@ -64,7 +64,7 @@ async fn what_is_oldest_is_summarised_and_the_summary_stays() {
 }
 
 #[tokio::test]
-async fn without_a_summary_the_conversation_goes_on_all_the_same() {
+async fn without_a_summary_the_conversation_continues() {
     let fails = vec![ScriptStep::Fail(ModelError::new(ModelErrorKind::Overloaded, "fake", "no"))];
     let world = reader(vec![long("one"), long("two"), long("three"), fails, answer("Four.")]).await;
     for question in ["One?", "Two?", "Three?"] {
@@ -78,7 +78,7 @@ async fn without_a_summary_the_conversation_goes_on_all_the_same() {
 }
 
 #[tokio::test]
-async fn a_conversation_that_nears_its_end_is_said_to_once_in_a_turn() {
+async fn a_nearly_full_context_is_reported_once_per_turn() {
     let world = reader(vec![long("one"), long("two"), answer("Three.")]).await;
     world.say("One?").await;
     assert!(world.say("Two?").await.notices().is_empty());
@@ -88,7 +88,7 @@ async fn a_conversation_that_nears_its_end_is_said_to_once_in_a_turn() {
 }
 
 #[tokio::test]
-async fn a_question_that_is_longer_than_the_model_can_read_is_not_asked() {
+async fn a_question_that_exceeds_the_context_is_not_sent() {
     let world = reader(vec![answer("x")]).await;
     let heard = world.say(&"x".repeat(240_000)).await;
     let TurnStatus::Failed(failure) = &heard.end().status else { panic!("{heard:?}") };

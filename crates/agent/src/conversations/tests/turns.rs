@@ -13,7 +13,7 @@ use crate::turn::{TurnInput, TurnRequest};
 use toolway_models::{FinishReason, ModelEvent};
 
 #[tokio::test]
-async fn a_question_is_answered_and_both_are_kept() {
+async fn a_question_and_its_answer_are_stored() {
     let world = ConversationHarness::new(vec![text_answer("It is noon.")], vec![]).await;
     let heard = world.say("What time is it?").await;
     assert_eq!(heard.text(), "It is noon.");
@@ -53,7 +53,7 @@ async fn a_question_is_answered_and_both_are_kept() {
 }
 
 #[tokio::test]
-async fn results_go_back_to_the_model_until_it_has_said_all() {
+async fn results_are_sent_to_the_model_until_it_finishes() {
     let scripts = vec![tool_call_answer(&[("phone__scan", r#"{"x":1}"#)]), text_answer("It says hello.")];
     let world = ConversationHarness::new(scripts, vec![answering("scan", "hello")]).await;
     let heard = world.say("Scan it.").await;
@@ -73,7 +73,7 @@ async fn results_go_back_to_the_model_until_it_has_said_all() {
         r#"{"status":"success","result":"hello"}"#
     );
     assert_eq!(world.memory.messages_of("s").len(), 4);
-    // What was told, in order.
+    // The events in order.
     let told: Vec<_> = heard
         .events
         .iter()
@@ -89,7 +89,7 @@ async fn results_go_back_to_the_model_until_it_has_said_all() {
 }
 
 #[tokio::test]
-async fn texts_of_several_answers_are_parted_and_are_the_full_response() {
+async fn texts_of_several_answers_are_separated_in_the_full_response() {
     let mut first =
         vec![text("Let me look."), ScriptStep::Say(ModelEvent::Part(MessagePart::text("Let me look.")))];
     first.extend(tool_call_answer(&[("phone__scan", "{}")]));
@@ -128,7 +128,7 @@ async fn the_history_of_a_session_is_sent_with_the_next_question() {
 }
 
 #[tokio::test]
-async fn an_answer_is_made_again_without_the_first() {
+async fn a_regenerated_answer_replaces_the_first() {
     let scripts = vec![
         text_answer("One."),
         text_answer("Two."),
@@ -148,7 +148,7 @@ async fn an_answer_is_made_again_without_the_first() {
 }
 
 #[tokio::test]
-async fn there_is_something_to_answer() {
+async fn a_turn_requires_a_message_to_answer() {
     let world = ConversationHarness::new(vec![text_answer("x")], vec![]).await;
     let again = TurnRequest { input: TurnInput::Regenerate, ..world.turn_request("") };
     assert!(matches!(world.try_start(again).await, Err(StartTurnError::NoUserMessage)));
@@ -164,7 +164,7 @@ async fn there_is_something_to_answer() {
 }
 
 #[tokio::test]
-async fn one_turn_at_a_time_in_a_session_and_many_side_by_side() {
+async fn one_turn_per_session_and_many_in_parallel() {
     let gate = ScriptGate::new();
     let script = vec![ScriptStep::Wait(gate.clone()), text("x"), finished(FinishReason::Stop)];
     let world = ConversationHarness::new(vec![script], vec![]).await;
@@ -181,9 +181,9 @@ async fn one_turn_at_a_time_in_a_session_and_many_side_by_side() {
     assert!(world.try_start(world.turn_request("again")).await.is_ok());
 }
 
-/// A client that says the next thing when it hears that a turn is over must not find the session busy.
+/// A client that sends the next message when a turn ends must not find the session busy.
 #[tokio::test]
-async fn the_session_is_free_when_its_viewers_hear_that_the_turn_is_over() {
+async fn the_session_is_free_when_viewers_get_the_end() {
     let world = ConversationHarness::new(vec![text_answer("x")], vec![]).await;
     for _ in 0..5 {
         let mut viewer = world.start(world.turn_request("go")).await;
@@ -193,7 +193,7 @@ async fn the_session_is_free_when_its_viewers_hear_that_the_turn_is_over() {
 }
 
 #[tokio::test]
-async fn no_more_turns_run_at_once_than_may() {
+async fn the_number_of_running_turns_is_limited() {
     let mut parts =
         ConversationHarnessBuilder::new(ScriptedProvider::new(vec![vec![ScriptStep::Hang]]), vec![]);
     parts.settings.turns = 2;
@@ -219,7 +219,7 @@ async fn an_agent_answers_with_its_prompt_and_options_and_a_session_may_change_i
     world.say("Hi.").await;
     let turn = TurnRequest { agent: Some("cook".into()), ..world.turn_request("What is for dinner?") };
     TurnEventLog::collect(world.start(turn).await).await;
-    // It stays with it.
+    // The session keeps this agent.
     world.say("And tomorrow?").await;
     let seen = world.model.requests();
     let systems: Vec<_> = seen.iter().map(|request| request.system.as_str()).collect();
@@ -233,7 +233,7 @@ async fn an_agent_answers_with_its_prompt_and_options_and_a_session_may_change_i
 }
 
 #[tokio::test]
-async fn thinking_is_told_and_kept_in_its_place() {
+async fn thinking_is_published_and_stored() {
     let thought = MessagePart::Thinking {
         text: "Hm.".to_owned(),
         opaque: Some(toolway_models::OpaqueState {
@@ -255,7 +255,7 @@ async fn thinking_is_told_and_kept_in_its_place() {
 }
 
 #[tokio::test]
-async fn a_paused_answer_goes_on_and_one_that_pauses_for_ever_does_not() {
+async fn a_paused_answer_continues_up_to_a_limit() {
     let paused = || {
         vec![
             text("Part one."),
@@ -284,7 +284,7 @@ async fn a_paused_answer_goes_on_and_one_that_pauses_for_ever_does_not() {
 }
 
 #[tokio::test]
-async fn the_prompt_is_shown_where_that_is_asked_for() {
+async fn the_prompt_is_shown_on_request() {
     let world = ConversationHarness::new(
         vec![tool_call_answer(&[("phone__scan", "{}")]), text_answer("x")],
         vec![answering("scan", "x")],
@@ -305,18 +305,18 @@ async fn the_prompt_is_shown_where_that_is_asked_for() {
 }
 
 #[tokio::test]
-async fn drafts_are_kept_while_an_answer_comes_and_not_for_each_word() {
+async fn drafts_are_stored_at_intervals() {
     let mut script = Vec::new();
     for at in 0..100 {
         script.push(text(&format!("{at} ")));
         script.push(ScriptStep::Sleep(std::time::Duration::from_millis(20)));
     }
-    // The last of it stays under way for a while.
+    // The end of the answer takes a while.
     script.extend([ScriptStep::Sleep(std::time::Duration::from_secs(5)), finished(FinishReason::Stop)]);
     let world = ConversationHarness::new(vec![script], vec![]).await;
     let heard = world.say("Count.").await;
     let drafts = world.memory.drafts();
-    // 100 words in 2 s, a draft at most every 250 ms, and one for what came last.
+    // 100 words in 2 s, a draft at most every 250 ms, and one for the last part.
     assert!((7..=9).contains(&drafts.len()), "{}", drafts.len());
     assert!(drafts.iter().all(|(seq, _)| *seq == 2));
     assert_eq!(drafts.last().unwrap().1, heard.text(), "nothing that was said waits longer than that");
@@ -338,7 +338,7 @@ async fn drafts_are_kept_while_an_answer_comes_and_not_for_each_word() {
 }
 
 #[tokio::test]
-async fn an_answer_of_nothing_is_said_to_be_one() {
+async fn an_empty_answer_is_reported() {
     let world = ConversationHarness::new(vec![vec![finished(FinishReason::Stop)]], vec![]).await;
     let heard = world.say("Hello?").await;
     assert_eq!((heard.end().status.clone(), heard.text().as_str()), (TurnStatus::Done, ""));
@@ -348,7 +348,7 @@ async fn an_answer_of_nothing_is_said_to_be_one() {
 }
 
 #[tokio::test]
-async fn an_answer_that_reached_its_length_says_so() {
+async fn a_truncated_answer_is_reported() {
     let script = vec![text("Once upon"), finished(FinishReason::Length)];
     let world = ConversationHarness::new(vec![script], vec![]).await;
     let heard = world.say("Tell me a story.").await;
