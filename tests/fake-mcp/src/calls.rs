@@ -1,4 +1,4 @@
-//! What the tools do, by what they are about.
+//! The behaviour of the tools, grouped by topic.
 
 pub(crate) mod content;
 mod input;
@@ -17,39 +17,39 @@ use crate::changes::ServerChange;
 use crate::state::FakeMcpState;
 use crate::{resources, tools};
 
-/// One call.
+/// A tool call.
 pub(crate) struct FakeToolCall<'a> {
     pub(crate) state: &'a FakeMcpState,
-    /// The lowest level of log messages that its client wants; none where it wants none.
+    /// Minimum level of log messages for the client; `None` for no messages.
     pub(crate) log_level: Option<LoggingLevel>,
     pub(crate) request: CallToolRequestParams,
     pub(crate) cx: RequestContext<RoleServer>,
 }
 
 impl FakeToolCall<'_> {
-    /// A text among its arguments.
+    /// Returns a text argument.
     pub(crate) fn text(&self, name: &str) -> Result<&str, ErrorData> {
         let missing = || ErrorData::invalid_params(format!("the argument {name} is missing"), None);
         self.argument(name).and_then(Value::as_str).ok_or_else(missing)
     }
 
-    /// One of its arguments.
+    /// Returns an argument.
     pub(crate) fn argument(&self, name: &str) -> Option<&Value> {
         self.request.arguments.as_ref()?.get(name)
     }
 
-    /// Whether its client knows tasks.
+    /// Returns true if the client supports tasks.
     pub(crate) fn knows_tasks(&self) -> bool {
         self.cx.client_capabilities().is_some_and(|declared| declared.supports_tasks())
     }
 }
 
-/// A result that is one text.
+/// Creates a result with one text.
 pub(crate) fn text_result(text: impl Into<String>) -> CallToolResult {
     CallToolResult::success(vec![ContentBlock::text(text)])
 }
 
-/// A failure that the caller is to read.
+/// Creates an error result for the caller.
 pub(crate) fn error_result(text: impl Into<String>) -> CallToolResult {
     CallToolResult::error(vec![ContentBlock::text(text)])
 }
@@ -113,7 +113,7 @@ fn structured(call: &FakeToolCall<'_>) -> Result<CallToolResponse, ErrorData> {
     Ok(result.into())
 }
 
-/// The arguments and those of the metadata that are not the protocol's own.
+/// Returns the arguments and the metadata that is not the protocol's own.
 fn echo(call: &FakeToolCall<'_>) -> CallToolResult {
     let meta: JsonObject = call
         .cx

@@ -1,4 +1,4 @@
-//! What changes while the server runs, and who is told.
+//! Changes while the server runs, and their notifications.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -9,10 +9,10 @@ use tokio::sync::broadcast;
 
 use crate::client_session::FakeMcpSession;
 
-/// So many changes wait for one who does not read.
+/// Maximum number of changes that wait for a slow reader.
 const CHANNEL_CAPACITY: usize = 64;
 
-/// Something that changed.
+/// A change.
 #[derive(Debug, Clone)]
 pub(crate) enum ServerChange {
     Tools,
@@ -21,7 +21,7 @@ pub(crate) enum ServerChange {
     Resource(String),
 }
 
-/// What is there just now.
+/// The current state of changeable entries.
 #[derive(Debug)]
 pub(crate) struct ServerChanges {
     tool: AtomicBool,
@@ -44,27 +44,27 @@ impl Default for ServerChanges {
 }
 
 impl ServerChanges {
-    /// Whether the tool that comes and goes is there.
+    /// Returns true if the changeable tool exists.
     pub(crate) fn has_tool(&self) -> bool {
         self.tool.load(Ordering::SeqCst)
     }
 
-    /// Whether the prompt that comes and goes is there.
+    /// Returns true if the changeable prompt exists.
     pub(crate) fn has_prompt(&self) -> bool {
         self.prompt.load(Ordering::SeqCst)
     }
 
-    /// Whether the resource that comes and goes is there.
+    /// Returns true if the changeable resource exists.
     pub(crate) fn has_resource(&self) -> bool {
         self.resource.load(Ordering::SeqCst)
     }
 
-    /// How often the watched resource has changed.
+    /// Returns the number of changes of the watched resource.
     pub(crate) fn updates(&self) -> u64 {
         self.updates.load(Ordering::SeqCst)
     }
 
-    /// Makes a change and tells whoever listens.
+    /// Makes a change and notifies listeners.
     pub(crate) fn apply(&self, change: ServerChange) {
         match change {
             ServerChange::Tools => drop(self.tool.fetch_not(Ordering::SeqCst)),
@@ -72,7 +72,7 @@ impl ServerChanges {
             ServerChange::Resources => drop(self.resource.fetch_not(Ordering::SeqCst)),
             ServerChange::Resource(_) => drop(self.updates.fetch_add(1, Ordering::SeqCst)),
         }
-        // Nobody may be listening.
+        // There may be no listener.
         let _ = self.sender.send(change);
     }
 
@@ -81,7 +81,8 @@ impl ServerChanges {
     }
 }
 
-/// Tells a client of the versions before 2026-07-28 of all changes that it wants to hear of, until it goes.
+/// Notifies a client of versions before 2026-07-28 about all changes that it listens to, until it
+/// disconnects.
 pub(crate) async fn notify_session(
     mut changes: broadcast::Receiver<ServerChange>,
     peer: Peer<RoleServer>,
@@ -103,7 +104,7 @@ pub(crate) async fn notify_session(
     }
 }
 
-/// Tells a client of version 2026-07-28 of what its subscription is about, until it gives it up.
+/// Notifies a client of version 2026-07-28 about the changes of its subscription, until it cancels it.
 pub(crate) async fn notify_subscription(
     mut changes: broadcast::Receiver<ServerChange>,
     subscription: SubscriptionContext,

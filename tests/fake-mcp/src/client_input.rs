@@ -1,5 +1,5 @@
-//! Asking the client: with requests of the server's own before version 2026-07-28, with a result that says what is
-//! wanted since.
+//! Asks the client: with requests of the server before version 2026-07-28, and with a result that requests
+//! input since then.
 
 use rmcp::model::{
     ClientCapabilities, CreateMessageResult, ElicitRequestParams, ElicitResult, InputRequest, InputRequests,
@@ -12,16 +12,16 @@ use serde_json::Value;
 
 use crate::protocol_version::is_modern;
 
-/// What came of asking.
+/// Result of asking.
 #[derive(Debug)]
 pub(crate) enum InputOutcome {
     /// The answers, one for each question.
     Answers(InputResponses),
-    /// What the client has to be sent, so that it asks anew with its answers.
+    /// The questions that the client must answer in a retry.
     InputRequired(InputRequests),
 }
 
-/// Questions, as JSON in the form of MCP's own requests.
+/// Creates questions from JSON in the form of MCP requests.
 #[allow(clippy::expect_used, reason = "written in this crate")]
 pub(crate) fn questions<const N: usize>(questions: [(&str, Value); N]) -> InputRequests {
     questions
@@ -32,10 +32,10 @@ pub(crate) fn questions<const N: usize>(questions: [(&str, Value); N]) -> InputR
         .collect()
 }
 
-/// Has these questions answered. Answers that the client brought along count where they have the right form.
+/// Gets answers to these questions. Answers in the request count if they have the right form.
 ///
 /// # Errors
-/// Where the client did not say that it can be asked one of them, or gave an error as its answer.
+/// If the client does not support one of the questions, or answered with an error.
 pub(crate) async fn request_input(
     cx: &RequestContext<RoleServer>,
     brought: Option<&InputResponses>,
@@ -75,12 +75,12 @@ pub(crate) async fn request_input(
     Ok(InputOutcome::Answers(answers))
 }
 
-/// The result that wants these answered.
+/// Creates the result that requests these answers.
 pub(crate) fn input_required(questions: InputRequests, state: Option<String>) -> InputRequiredResult {
     InputRequiredResult::new(Some(questions), state)
 }
 
-/// Whether the client said that it can be asked this.
+/// Returns true if the client supports this question.
 pub(crate) fn can_be_asked(cx: &RequestContext<RoleServer>, question: &InputRequest) -> bool {
     let declared = cx.client_capabilities().unwrap_or_default();
     match question {
@@ -96,7 +96,7 @@ pub(crate) fn can_be_asked(cx: &RequestContext<RoleServer>, question: &InputRequ
     }
 }
 
-/// What the client would have to declare to be asked these.
+/// Returns the capabilities that the client would need for these questions.
 fn missing_capabilities(
     cx: &RequestContext<RoleServer>,
     questions: &InputRequests,

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use parking_lot::Mutex;
 use rmcp::model::LoggingLevel;
 
-/// What one client of the versions before 2026-07-28 has said about itself.
+/// Information from one client of versions before 2026-07-28.
 #[derive(Debug, Default)]
 pub(crate) struct FakeMcpSession {
     pub(crate) log_level: Mutex<Option<LoggingLevel>>,

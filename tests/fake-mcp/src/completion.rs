@@ -6,7 +6,8 @@ use rmcp::model::{CompleteRequestParams, CompleteResult, CompletionInfo, Referen
 const CITIES: [&str; 5] = ["paris", "park", "party", "perth", "test-city"];
 const NUMBERS: [&str; 4] = ["1", "12", "123", "2"];
 
-/// The words that begin as what was typed. The second argument's follow the first's: each is preceded by it.
+/// Returns the words that start with the typed text. Those of the second argument are prefixed with the
+/// first.
 pub(crate) fn complete(request: &CompleteRequestParams) -> Result<CompleteResult, ErrorData> {
     let words: &[&str] = match &request.r#ref {
         Reference::Prompt(prompt) if prompt.name == "test_prompt_with_arguments" => &CITIES,

@@ -1,5 +1,5 @@
-//! JSON that leaves as it was written. What carries messages here parses JSON and writes it anew; so an object that
-//! stands for a text is put in, and the text put in its place when the message is bytes already.
+//! JSON that is sent byte for byte. The MCP library parses and reformats JSON, so a placeholder object is
+//! sent instead of the text and replaced in the serialized message.
 
 use std::sync::LazyLock;
 
@@ -12,11 +12,11 @@ use crate::raw_tools;
 pub const EXACT_RESULT: &str =
     r#"{"z":1.50,"a":[1e2,-0.0,18446744073709551616,"\u00e9\/",{"b":null,"a":true}]}"#;
 
-/// Begins what stands for a text; its number and one of [`CLOSES`] follow.
+/// Start of a placeholder, followed by its number and one of [`PLACEHOLDER_SUFFIXES`].
 const PLACEHOLDER_PREFIX: &str = r#"{"$exactly":"#;
-/// Ends it. A schema says of itself that it is one of objects, since `rmcp` leaves out others for older clients.
+/// End of a placeholder. A schema needs the type object, because `rmcp` omits others for older clients.
 const PLACEHOLDER_SUFFIXES: [&str; 2] = ["}", r#","type":"object"}"#];
-/// The number of [`EXACT_RESULT`]; the tools' schemas have those that follow.
+/// Number of [`EXACT_RESULT`]; the tools' schemas have the following numbers.
 const RESULT: usize = 0;
 
 static TEXTS: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
@@ -28,12 +28,12 @@ static TEXTS: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
     texts
 });
 
-/// Stands for [`EXACT_RESULT`].
+/// Returns the placeholder for [`EXACT_RESULT`].
 pub(crate) fn result() -> JsonObject {
     placeholder(RESULT)
 }
 
-/// Stands for a schema.
+/// Returns the placeholder for a schema.
 pub(crate) fn schema(text: &'static str) -> JsonObject {
     let number = TEXTS.iter().position(|known| std::ptr::eq(*known, text)).unwrap_or(RESULT);
     let mut schema = placeholder(number);
@@ -45,7 +45,7 @@ fn placeholder(number: usize) -> JsonObject {
     json!({"$exactly": number}).as_object().cloned().unwrap_or_default()
 }
 
-/// The message with all texts in their places.
+/// Replaces all placeholders in a message.
 pub(crate) fn splice(message: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(message.len());
     let mut rest = message;

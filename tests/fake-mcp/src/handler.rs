@@ -1,5 +1,5 @@
-//! The server as `rmcp` sees it: one for each connection or MCP session, and one for each request of version
-//! 2026-07-28 over HTTP. It hands each request to the module that is about it.
+//! The server for `rmcp`: one for each connection or MCP session, and one for each request of version
+//! 2026-07-28 over HTTP. It passes each request to the responsible module.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -27,7 +27,7 @@ use crate::{calls, completion, prompts, resources, tools};
 pub(crate) struct FakeMcpHandler {
     pub(crate) shared: Arc<FakeMcpState>,
     session: Arc<FakeMcpSession>,
-    /// Begun before a subscription is acknowledged, so that it misses no change after that.
+    /// Created before a subscription is acknowledged, so that it misses no later change.
     listening: Mutex<VecDeque<broadcast::Receiver<ServerChange>>>,
 }
 
@@ -36,7 +36,7 @@ impl FakeMcpHandler {
         Self { shared, session: Arc::default(), listening: Mutex::default() }
     }
 
-    /// The lowest level of log messages that this request's client wants; none where it wants none.
+    /// Returns the minimum level of log messages for this request's client; `None` for no messages.
     pub(crate) fn log_level(&self, cx: &RequestContext<RoleServer>) -> Option<LoggingLevel> {
         if is_modern(cx) {
             cx.meta.log_level()

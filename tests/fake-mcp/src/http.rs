@@ -23,10 +23,10 @@ use crate::handler::FakeMcpHandler;
 use crate::options::FakeMcpOptions;
 use crate::state::FakeMcpState;
 
-/// Where it is under its address.
+/// Path of the endpoint.
 const PATH: &str = "/mcp";
 
-/// A server on a port that is free. It ends when the last copy of this is dropped.
+/// A server on a free port. It ends when its last clone is dropped.
 #[derive(Debug, Clone)]
 pub struct FakeMcp {
     address: SocketAddr,
@@ -43,35 +43,35 @@ impl Drop for ServerTask {
 }
 
 impl FakeMcp {
-    /// Starts one on a port that is free. Must be called within a tokio runtime.
+    /// Starts a server on a free port. Must be called within a tokio runtime.
     ///
     /// # Panics
-    /// Where no loopback port can be had.
+    /// If there is no free loopback port.
     #[allow(clippy::expect_used, reason = "a test without it can do nothing")]
     pub async fn start(options: FakeMcpOptions) -> Self {
         Self::start_at(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), options).await.expect("a loopback port")
     }
 
-    /// Starts one at this address.
+    /// Starts a server at this address.
     ///
     /// # Errors
-    /// Where it can't be had.
+    /// If the address can't be bound.
     pub async fn start_at(address: SocketAddr, options: FakeMcpOptions) -> std::io::Result<Self> {
         let listener = TcpListener::bind(address).await?;
         let address = listener.local_addr()?;
         let routes = routes(options);
         let listener = listener.tap_io(|socket| {
-            // A socket that refuses is slower, no worse.
+            // A socket without this option still works.
             let _ = socket.set_nodelay(true);
         });
         let serving = tokio::spawn(async move {
-            // Ends with the process or with the last handle only.
+            // Ends only with the process or the last handle.
             let _ = axum::serve(listener, routes).await;
         });
         Ok(Self { address, _server: Arc::new(ServerTask(serving.abort_handle())) })
     }
 
-    /// Where MCP is spoken: `http://127.0.0.1:PORT/mcp`.
+    /// Returns the URL: `http://127.0.0.1:PORT/mcp`.
     #[must_use]
     pub fn url(&self) -> String {
         format!("http://{}{PATH}", self.address)
@@ -104,7 +104,7 @@ async fn require_token(State(token): State<Option<String>>, request: Request, ne
     }
 }
 
-/// `rmcp` writes a message in one piece, so that no text's place is cut in two.
+/// `rmcp` writes a message in one piece, so placeholders are never split.
 async fn splice_response(response: Response) -> Result<Response, Infallible> {
     let (mut parts, body) = response.into_parts();
     parts.headers.remove(CONTENT_LENGTH);

@@ -1,15 +1,15 @@
-//! An MCP server for tests. It offers what the conformance suite asks of a server under test (its tools, prompts,
-//! resources and completions, by the suite's names), and some more that only tests of this project ask for.
+//! An MCP server for tests. It offers everything that the conformance suite requires of a server under test
+//! (tools, prompts, resources and completions, with the suite's names), and more for tests of this project.
 //!
-//! It speaks every version of the protocol on one endpoint, over HTTP ([`FakeMcp`]) or over standard input and output
-//! ([`serve_stdio`]); [`Options`] leave out what a test wants left out. Tools that ask something do so in the way of
-//! the version that the client speaks: a request of their own, or a result that says what is wanted.
+//! It supports every version of the protocol on one endpoint, over HTTP ([`FakeMcp`]) or over standard input
+//! and output ([`serve_stdio`]); [`FakeMcpOptions`] disable parts. Tools ask questions in the way of the
+//! client's version: with a request of their own, or with a result that requests input.
 //!
-//! What it says of a tool's schemas, and the structured result of `test_exact`, are bytes of its own choosing
-//! ([`exact_schema`], [`EXACT_RESULT`]), in an order and with numbers and escapes that nobody writes who has parsed
-//! them: a test can tell whether they came through untouched.
+//! The tools' schemas and the structured result of `test_exact` are fixed bytes ([`exact_schema`],
+//! [`EXACT_RESULT`]), with an order, numbers and escapes that no JSON serializer produces: tests can check
+//! that they are passed on unchanged.
 //!
-//! It is no example of a good server: it trusts whoever reaches it.
+//! It is not an example of a good server: it trusts every client.
 
 #![allow(
     deprecated,

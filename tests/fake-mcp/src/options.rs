@@ -1,19 +1,19 @@
-//! What a test wants otherwise.
+//! Options of the server.
 
 use rmcp::model::ProtocolVersion;
 
-/// How the server is.
+/// Options of the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FakeMcpOptions {
-    /// The versions of the protocol that it speaks, such as `2025-11-25`; all of them where none is named.
+    /// Supported protocol versions, such as `2025-11-25`; empty for all.
     pub versions: Vec<String>,
-    /// How many entries a page of a list has; all of them where nothing is said.
+    /// Page size of lists; `None` for one page.
     pub page_size: Option<usize>,
-    /// Whether clients of the versions before 2026-07-28 get an MCP session.
+    /// True to create MCP sessions for clients of versions before 2026-07-28.
     pub sessions: bool,
-    /// Whether answers are JSON rather than a stream where they can be.
+    /// True to respond with JSON instead of a stream if possible.
     pub json: bool,
-    /// The bearer token that requests must carry.
+    /// Required bearer token.
     pub token: Option<String>,
 }
 
@@ -24,7 +24,7 @@ impl Default for FakeMcpOptions {
 }
 
 impl FakeMcpOptions {
-    /// One that speaks these versions only.
+    /// Creates options with these versions only.
     #[must_use]
     pub fn with_versions(versions: &[&str]) -> Self {
         Self { versions: versions.iter().map(|version| (*version).to_owned()).collect(), ..Self::default() }

@@ -1,5 +1,5 @@
-//! Prompts: with and without arguments, with a resource, with an image, one that asks the person first, and one that
-//! comes and goes.
+//! Prompts: with and without arguments, with a resource, with an image, one that asks the person first, and
+//! one that can be added and removed.
 
 use rmcp::model::{
     ContentBlock, GetPromptRequestParams, GetPromptResponse, GetPromptResult, Prompt, PromptArgument,

@@ -1,4 +1,4 @@
-//! The tools as `tools.json` has them.
+//! The tools in `tools.json`.
 
 use std::sync::LazyLock;
 

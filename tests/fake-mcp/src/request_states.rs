@@ -1,5 +1,5 @@
-//! What is remembered between a question and the retry that brings its answer. The client gets a random text for it,
-//! which can be used once, for the tool or prompt that it was given for.
+//! State between a question and the retry with the answer. The client gets a random text for it, which is
+//! valid once, for the tool or prompt that it was created for.
 
 use std::collections::HashMap;
 
@@ -7,10 +7,10 @@ use parking_lot::Mutex;
 use rmcp::ErrorData;
 use rmcp::model::InputResponses;
 
-/// More than so many are not remembered: a test does not come near.
+/// Maximum number of states, far more than in any test.
 const MAX_STATES: usize = 10_000;
 
-/// What was answered so far.
+/// The answers so far.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct AnsweredSoFar {
     pub(crate) answers: InputResponses,
@@ -20,7 +20,7 @@ pub(crate) struct AnsweredSoFar {
 pub(crate) struct RequestStates(Mutex<HashMap<String, (String, AnsweredSoFar)>>);
 
 impl RequestStates {
-    /// Remembers this and gives the text for it.
+    /// Stores a state and returns its text.
     pub(crate) fn store(&self, name: &str, progress: AnsweredSoFar) -> String {
         let state = format!("state-{}", uuid::Uuid::new_v4().simple());
         let mut kept = self.0.lock();
@@ -30,7 +30,7 @@ impl RequestStates {
         state
     }
 
-    /// What was remembered under this text, which is then forgotten.
+    /// Removes and returns the state of this text.
     pub(crate) fn take(&self, name: &str, state: &str) -> Result<AnsweredSoFar, ErrorData> {
         let mut kept = self.0.lock();
         match kept.get(state) {

@@ -1,5 +1,5 @@
-//! Resources: two that stay as they are, one that is watched, one that comes and goes, one that asks for a password, and
-//! a template.
+//! Resources: two constant ones, one that is watched, one that can be added and removed, one that asks for a
+//! password, and a template.
 
 use rmcp::model::{
     InputRequests, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, Resource,
@@ -13,7 +13,7 @@ use crate::client_input::{self, InputOutcome};
 use crate::sample_image::PNG;
 use crate::state::FakeMcpState;
 
-/// The template that there is.
+/// The resource template.
 pub(crate) const TEMPLATE: &str = "test://template/{id}/data";
 /// The resource that changes.
 pub(crate) const WATCHED: &str = "test://watched-resource";
@@ -90,7 +90,7 @@ pub(crate) async fn read(
     Ok(ReadResourceResult::new(vec![contents]).into())
 }
 
-/// What stands for `{id}` in the template.
+/// Returns the value of `{id}` in the template.
 fn id(uri: &str) -> Option<&str> {
     let id = uri.strip_prefix("test://template/")?.strip_suffix("/data")?;
     (!id.is_empty() && !id.contains('/')).then_some(id)

@@ -1,5 +1,5 @@
-//! The image that tools, prompts and resources show.
+//! The image in tools, prompts and resources.
 
-/// A red point as PNG, in base64.
+/// A red pixel as PNG, in base64.
 pub(crate) const PNG: &str =
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==";

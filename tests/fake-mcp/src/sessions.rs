@@ -1,5 +1,5 @@
-//! MCP sessions over HTTP, as `rmcp` keeps them, with one thing more: a tool can close the stream that its own answer
-//! will go to, so that the client has to come back for it (`Last-Event-ID`).
+//! MCP sessions over HTTP as in `rmcp`, with one addition: a tool can close the stream of its own answer, so
+//! that the client must reconnect for it (`Last-Event-ID`).
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,13 +16,13 @@ use rmcp::transport::streamable_http_server::session::{
     RestoreOutcome, ServerSseMessage, SessionId, SessionManager,
 };
 
-/// How long a client is told to wait before it comes back.
+/// Time that a client should wait before it reconnects.
 const RETRY: Duration = Duration::from_millis(100);
 
 #[derive(Debug, Default)]
 pub(crate) struct ResumableSessions {
     rmcp: LocalSessionManager,
-    /// Which of a session's streams a request's answer goes to.
+    /// Stream of each request's answer.
     streams: Mutex<HashMap<(SessionId, RequestId), u64>>,
 }
 
@@ -33,7 +33,7 @@ impl ResumableSessions {
         let stream = self.streams.lock().remove(&(Arc::clone(&session), request.clone()));
         let handle = self.rmcp.sessions.read().await.get(&session).cloned();
         if let (Some(stream), Some(handle)) = (stream, handle) {
-            // The client may have gone, and the session with it.
+            // The client and its session may be gone.
             let _ = handle.close_sse_stream(stream, Some(RETRY)).await;
         }
     }

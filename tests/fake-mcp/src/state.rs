@@ -1,4 +1,4 @@
-//! What all connections to one server have in common.
+//! The common state of all connections to one server.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -39,7 +39,7 @@ impl FakeMcpState {
         self.cancelled.load(Ordering::SeqCst)
     }
 
-    /// One page of a list, and where the next begins.
+    /// Returns one page of a list, and the cursor of the next.
     pub(crate) fn page<T>(
         &self,
         all: Vec<T>,

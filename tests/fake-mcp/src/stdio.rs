@@ -10,13 +10,13 @@ use crate::handler::FakeMcpHandler;
 use crate::options::FakeMcpOptions;
 use crate::state::FakeMcpState;
 
-/// So many bytes wait between the server and its output.
+/// Size of the buffer between the server and its output, in bytes.
 const BUFFER: usize = 64 << 10;
 
 /// Serves one client until its input ends.
 ///
 /// # Errors
-/// Where the client does not begin as MCP wants it, or can't be written to.
+/// If the client's handshake is invalid, or it can't be written to.
 pub async fn serve_stdio(
     input: impl AsyncRead + Send + Unpin + 'static,
     mut output: impl AsyncWrite + Send + Unpin + 'static,

@@ -1,4 +1,4 @@
-//! The tools as they are listed. They stand in `tools.json`, whose bytes are what clients get.
+//! The list of tools. `tools.json` has the bytes that clients get.
 
 use std::sync::Arc;
 
@@ -8,16 +8,16 @@ use serde_json::value::RawValue;
 use crate::exact_json;
 use crate::raw_tools::{RAW, RawTool};
 
-/// The one that comes and goes.
+/// The tool that can be added and removed.
 pub(crate) const SOMETIMES: &str = "test_sometimes";
 
-/// The schema of a tool's arguments, byte for byte as clients get it.
+/// Returns the schema of a tool's arguments, byte for byte as clients get it.
 #[must_use]
 pub fn exact_schema(tool: &str) -> Option<&'static str> {
     RAW.iter().find(|raw| raw.name == tool).map(|raw| raw.input_schema.get())
 }
 
-/// All of them, or all but [`SOMETIMES`]. Something stands for their schemas ([`exact`]).
+/// Returns all tools, with or without [`SOMETIMES`]. Their schemas are placeholders ([`crate::exact_json`]).
 pub(crate) fn list_tools(with_sometimes: bool) -> Vec<Tool> {
     RAW.iter()
         .filter(|raw| with_sometimes || raw.name != SOMETIMES)
@@ -25,7 +25,7 @@ pub(crate) fn list_tools(with_sometimes: bool) -> Vec<Tool> {
         .collect()
 }
 
-/// One of them, with its schemas.
+/// Returns a tool with its schemas.
 pub(crate) fn find_tool(name: &str) -> Option<Tool> {
     let parsed = |schema: &RawValue| serde_json::from_str(schema.get()).unwrap_or_default();
     RAW.iter().find(|raw| raw.name == name).map(|raw| tool(raw, parsed))

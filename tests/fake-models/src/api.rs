@@ -1,4 +1,4 @@
-//! The APIs that are spoken here.
+//! The supported APIs.
 
 use std::fmt;
 
@@ -16,17 +16,18 @@ pub enum ApiKind {
     Anthropic,
     /// Gemini's `generateContent` and `streamGenerateContent`.
     Gemini,
-    /// Chat Completions as others than OpenAI serve it: no key is asked for, nothing that is unknown is refused, and
-    /// answers have the [`Quirks`](crate::Quirks) that the test chose.
+    /// Chat Completions of other servers: no key is required, unknown fields are accepted, and answers have
+    /// the [`ApiQuirks`](crate::ApiQuirks) of the test.
     Compatible,
 }
 
 impl ApiKind {
-    /// All of them.
+    /// All APIs.
     pub const ALL: [Self; 5] =
         [Self::Openai, Self::OpenaiResponses, Self::Anthropic, Self::Gemini, Self::Compatible];
 
-    /// The word for it in settings and scripts: `openai`, `openai-responses`, `anthropic`, `gemini`, `compatible`.
+    /// Returns the name in settings and scripts: `openai`, `openai-responses`, `anthropic`, `gemini` or
+    /// `compatible`.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -38,8 +39,8 @@ impl ApiKind {
         }
     }
 
-    /// The path of its base URL. Those of OpenAI's two APIs are the same, as they are in life. Anthropic's and
-    /// Gemini's have no version in them: their SDKs add `/v1` and `/v1beta`.
+    /// Returns the path of the base URL. OpenAI's two APIs have the same one, as in reality. Anthropic's and
+    /// Gemini's have no version: their SDKs add `/v1` and `/v1beta`.
     #[must_use]
     pub fn base_path(self) -> &'static str {
         match self {

@@ -1,4 +1,4 @@
-//! The same as the functions of [`FakeModels`](crate::FakeModels), over HTTP, for tests in other languages.
+//! The functions of [`FakeModels`](crate::FakeModels) over HTTP, for tests in other languages.
 
 use std::sync::Arc;
 

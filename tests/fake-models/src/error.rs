@@ -1,4 +1,4 @@
-//! Errors in each API's own form: as an answer, and as an event in a stream.
+//! Errors in each API's format: as a response, and as an event in a stream.
 
 use axum::http::StatusCode;
 use serde_json::{Value, json};
@@ -6,22 +6,22 @@ use serde_json::{Value, json};
 use crate::api::ApiKind;
 use crate::failure::{ScriptedFailure, ScriptedFailureKind};
 
-/// What an API has to say against a request, or of itself.
+/// An error of an API.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ProviderApiError {
     pub(crate) status: u16,
     pub(crate) message: String,
-    /// OpenAI: the field that is meant.
+    /// OpenAI: the invalid field.
     pub(crate) param: Option<String>,
-    /// OpenAI: its code. Gemini: the reason in `details`.
+    /// OpenAI: the code. Gemini: the reason in `details`.
     pub(crate) code: Option<String>,
-    /// Anthropic and OpenAI: its type, where the status does not decide it.
+    /// Anthropic and OpenAI: the type, if the status does not determine it.
     pub(crate) kind: Option<&'static str>,
     pub(crate) retry_after: Option<f64>,
 }
 
 impl ProviderApiError {
-    /// A request that the API does not take.
+    /// Creates an error for an invalid request.
     pub(crate) fn invalid(message: impl Into<String>) -> Self {
         Self::new(400, message)
     }
@@ -40,7 +40,7 @@ impl ProviderApiError {
         self
     }
 
-    /// What a script says, in the words of this API.
+    /// Creates the API's form of a scripted failure.
     pub(crate) fn scripted(api: ApiKind, failure: &ScriptedFailure) -> Self {
         let mut error = match failure.kind {
             Some(ScriptedFailureKind::ContextTooLong) => context_too_long(api),
@@ -63,7 +63,7 @@ impl ProviderApiError {
         error
     }
 
-    /// The body of an answer with this error.
+    /// Returns the body of a response with this error.
     pub(crate) fn body(&self, api: ApiKind) -> Value {
         match api {
             ApiKind::Openai | ApiKind::OpenaiResponses | ApiKind::Compatible => json!({"error": {
@@ -89,7 +89,7 @@ impl ProviderApiError {
         }
     }
 
-    /// The event of a stream with this error, ready to be sent.
+    /// Returns the stream event with this error.
     pub(crate) fn event(&self, api: ApiKind, sequence: u64) -> String {
         match api {
             ApiKind::Openai | ApiKind::Compatible => format!("data: {}\n\n", self.body(api)),

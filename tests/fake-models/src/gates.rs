@@ -1,4 +1,4 @@
-//! Gates: places in an answer where it waits until the test opens them, so that no test has to sleep.
+//! Gates: positions in an answer where it waits until the test opens them, so that no test needs to sleep.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -6,16 +6,16 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
-/// How a gate stands.
+/// State of a gate.
 #[derive(Debug, Clone, Copy, Default)]
 struct GateState {
-    /// How many answers have come to it.
+    /// Number of answers that have reached it.
     arrived: u64,
-    /// How many it lets through in all.
+    /// Number of answers that may pass.
     admitted: u64,
 }
 
-/// All gates of a server, by name. A gate exists as soon as somebody names it, and is closed then.
+/// All gates of a server by name. A gate is created closed when it is first named.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct GateRegistry {
     by_name: Arc<Mutex<HashMap<String, watch::Sender<GateState>>>>,
@@ -26,17 +26,17 @@ impl GateRegistry {
         self.by_name.lock().entry(name.to_owned()).or_default().clone()
     }
 
-    /// Lets everything through from now on.
+    /// Opens a gate.
     pub(crate) fn open(&self, name: &str) {
         self.gate(name).send_modify(|state| state.admitted = u64::MAX);
     }
 
-    /// Lets that many more through.
+    /// Lets `count` more answers pass.
     pub(crate) fn admit(&self, name: &str, count: u64) {
         self.gate(name).send_modify(|state| state.admitted = state.admitted.saturating_add(count));
     }
 
-    /// Comes to a gate and waits until it lets us through.
+    /// Waits at a gate until it may be passed.
     pub(crate) async fn wait_to_pass(&self, name: &str) {
         let gate = self.gate(name);
         let mut state = gate.subscribe();
@@ -49,13 +49,13 @@ impl GateRegistry {
         let _ = state.wait_for(|state| state.admitted >= number).await;
     }
 
-    /// Waits until that many have come to a gate in all.
+    /// Waits until `count` answers in total have reached a gate.
     pub(crate) async fn wait_for_arrivals(&self, name: &str, count: u64) {
         let gate = self.gate(name);
         let _ = gate.subscribe().wait_for(|state| state.arrived >= count).await;
     }
 
-    /// Opens all gates there are and forgets them.
+    /// Opens and removes all gates.
     pub(crate) fn clear(&self) {
         for (_, gate) in self.by_name.lock().drain() {
             gate.send_modify(|state| state.admitted = u64::MAX);

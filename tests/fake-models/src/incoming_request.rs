@@ -1,4 +1,4 @@
-//! A request to a model: read, checked, noted, and answered as the script says.
+//! A request to a model: parses, validates, records and answers it as in the script.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -80,11 +80,11 @@ struct IncomingRequest {
     uri: Uri,
     headers: HeaderMap,
     body: Bytes,
-    /// Gemini: the model and whether a stream is wanted, which its path says.
+    /// Gemini: the model, and true for a stream, from the path.
     model: Option<(String, bool)>,
 }
 
-/// What is to be done about one.
+/// Decision about a request.
 struct RequestDecision {
     number: usize,
     params: RenderParams,
@@ -246,7 +246,7 @@ fn failure_response(
 
 fn add_retry_after(api: ApiKind, error: &ProviderApiError, headers: &mut HeaderMap) {
     let Some(seconds) = error.retry_after else { return };
-    // Google says it in the body.
+    // Google reports it in the body.
     if api == ApiKind::Gemini {
         return;
     }

@@ -1,5 +1,5 @@
-//! Requests as they came, and what they say in a form that belongs to no provider, so that one assertion serves for
-//! all APIs.
+//! Received requests, and their content in a provider-independent form, so that one assertion works for all
+//! APIs.
 
 use std::collections::BTreeMap;
 
@@ -8,42 +8,42 @@ use serde_json::Value;
 
 use crate::api::ApiKind;
 
-/// A request that came.
+/// A received request.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ReceivedRequest {
-    /// Its number, from 0, among those to models (lists of models are not counted).
+    /// Number of the request, from 0, without lists of models.
     pub number: usize,
     /// The API.
     pub api: ApiKind,
     /// Path and query.
     pub path: String,
-    /// Its headers, names in lower case.
+    /// Headers, with names in lower case.
     pub headers: BTreeMap<String, String>,
-    /// The body as JSON; a string where it was none.
+    /// Body as JSON; a string if it is not JSON.
     pub body: Value,
-    /// What it says.
+    /// Parsed content.
     pub said: ParsedRequest,
-    /// Microseconds since the server's epoch when all of it had come.
+    /// Time of arrival in microseconds since the server's epoch.
     pub at_micros: u64,
-    /// The status that it was answered with; none while it is held.
+    /// Status of the response; `None` while it is held.
     pub status: Option<u16>,
-    /// Why it was refused, where it was: the API's own words.
+    /// The API's error message, if it was refused.
     pub refused: Option<String>,
 }
 
-/// What a request says.
+/// Content of a request.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct ParsedRequest {
     /// The model.
     pub model: String,
-    /// Whether it wants a stream.
+    /// True for a stream.
     pub stream: bool,
-    /// The system message, or several joined with blank lines.
+    /// System message, or several joined with blank lines.
     pub system: String,
-    /// The names of the tools, in order.
+    /// Names of the tools, in order.
     pub tools: Vec<String>,
-    /// The conversation. Results of tools stand in messages of the role `tool`, all that follow each other in one,
-    /// whatever the API puts them in.
+    /// The conversation. Consecutive tool results are in one message of the role `tool`, regardless of their
+    /// place in the API.
     pub messages: Vec<ParsedMessage>,
 }
 
@@ -54,44 +54,44 @@ pub struct ParsedMessage {
     pub role: String,
     /// Its text.
     pub text: String,
-    /// Thinking that was sent back, readable or not: so many parts.
+    /// Number of thinking parts that were sent back, readable or not.
     pub thinking: usize,
-    /// How many pictures are in it; those in results are counted there.
+    /// Number of images, without those in results.
     pub images: usize,
-    /// Its tool calls.
+    /// Tool calls.
     pub calls: Vec<ParsedToolCall>,
-    /// Its results.
+    /// Tool results.
     pub results: Vec<ParsedToolResult>,
 }
 
 /// A tool call that was sent back.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ParsedToolCall {
-    /// The provider's id; empty where there is none.
+    /// Id of the provider; empty if there is none.
     pub id: String,
-    /// The tool.
+    /// Name of the tool.
     pub name: String,
-    /// The arguments; a string where they are no JSON.
+    /// Arguments; a string if they are not JSON.
     pub arguments: Value,
 }
 
-/// The result of one.
+/// The result of a tool call.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ParsedToolResult {
-    /// The id of its call; empty where there is none.
+    /// Id of its call; empty if there is none.
     pub id: String,
-    /// The tool, by its call where the API does not say it.
+    /// Name of the tool, from its call if the API does not contain it.
     pub name: String,
-    /// Its text.
+    /// Text of the result.
     pub text: String,
-    /// How many pictures are in it.
+    /// Number of images.
     pub images: usize,
-    /// Whether it is marked as a failure, where the API can.
+    /// True for a failure, if the API can mark it.
     pub is_error: Option<bool>,
 }
 
 impl ReceivedRequest {
-    /// A header.
+    /// Returns a header.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).map(String::as_str)
@@ -99,39 +99,39 @@ impl ReceivedRequest {
 }
 
 impl ParsedRequest {
-    /// The last message.
+    /// Returns the last message.
     #[must_use]
     pub fn last(&self) -> Option<&ParsedMessage> {
         self.messages.last()
     }
 
-    /// The last text of a person.
+    /// Returns the text of the last user message.
     #[must_use]
     pub fn last_user_text(&self) -> &str {
         let last = self.messages.iter().rev().find(|message| message.role == "user");
         last.map(|message| message.text.as_str()).unwrap_or_default()
     }
 
-    /// The results that stand at the very end: those that the model has not answered yet.
+    /// Returns the results at the end, which the model has not answered yet.
     #[must_use]
     pub fn new_results(&self) -> &[ParsedToolResult] {
         self.last().map(|message| message.results.as_slice()).unwrap_or_default()
     }
 
-    /// All results in it, in order.
+    /// Returns all results, in order.
     #[must_use]
     pub fn results(&self) -> Vec<&ParsedToolResult> {
         self.messages.iter().flat_map(|message| &message.results).collect()
     }
 
-    /// Rounds since the last message of a person: how often tools were run for it.
+    /// Returns the number of tool rounds since the last user message.
     #[must_use]
     pub fn rounds(&self) -> usize {
         let since = self.messages.iter().rev().take_while(|message| message.role != "user");
         since.filter(|message| !message.results.is_empty()).count()
     }
 
-    /// The message of this role to which more of the same role is to be added.
+    /// Returns the message of this role that more content is added to.
     pub(crate) fn message(&mut self, role: &str) -> &mut ParsedMessage {
         let wanted = self.messages.last().is_some_and(|last| last.role == role);
         if !wanted {
@@ -149,7 +149,7 @@ impl ParsedRequest {
         self.system.push_str(text);
     }
 
-    /// The name of the tool of this call.
+    /// Returns the name of this call's tool.
     pub(crate) fn name_of(&self, id: &str) -> String {
         let calls = self.messages.iter().rev().flat_map(|message| &message.calls);
         calls.into_iter().find(|call| call.id == id).map(|call| call.name.clone()).unwrap_or_default()

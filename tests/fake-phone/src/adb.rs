@@ -1,4 +1,4 @@
-//! The real program `adb`, with a server of its own on a port of its own: nobody else's phones, nobody else's server.
+//! The real program `adb` with a separate server on a free port, independent of other phones and servers.
 
 use std::ffi::OsString;
 use std::net::{TcpListener, TcpStream};
@@ -10,11 +10,11 @@ use tempfile::TempDir;
 
 use crate::FakePhone;
 
-/// How often a server that starts is looked for, and how long in all.
+/// Interval and total time of checks for a starting server.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 const MAX_POLLS: usize = 3_000;
 
-/// A server, which ends with this value.
+/// An adb server, which ends when it is dropped.
 #[derive(Debug)]
 pub struct AdbServer {
     program: PathBuf,
@@ -23,7 +23,7 @@ pub struct AdbServer {
     server: Child,
 }
 
-/// What came of running the client.
+/// Output of the client.
 #[derive(Debug)]
 pub struct AdbClientOutput {
     /// Standard output.
@@ -36,7 +36,7 @@ impl AdbServer {
     /// Starts a server.
     ///
     /// # Panics
-    /// Where there is no `adb` on the path, or it does not start.
+    /// If there is no `adb` on the path, or it does not start.
     #[must_use]
     pub fn start() -> Self {
         let program = std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default())
@@ -44,7 +44,7 @@ impl AdbServer {
             .find(|path| path.is_file())
             .expect("no adb on the path; scripts/bootstrap.sh test installs it");
         let home = tempfile::tempdir().unwrap();
-        // A port that was free a moment ago; where somebody took it meanwhile, another one.
+        // A port that was just free; if it has been taken meanwhile, another one.
         for _ in 0..5 {
             let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
             let log = std::fs::File::create(home.path().join("server.log")).unwrap();
@@ -73,13 +73,13 @@ impl AdbServer {
         panic!("adb's server does not start");
     }
 
-    /// Path of the client.
+    /// Returns the path of the client.
     #[must_use]
     pub fn program(&self) -> PathBuf {
         self.program.clone()
     }
 
-    /// What makes a client find this server and start none.
+    /// Returns the environment in which a client finds this server and starts none.
     #[must_use]
     pub fn environment(&self) -> Vec<(OsString, OsString)> {
         [
@@ -94,7 +94,7 @@ impl AdbServer {
     /// Runs the client.
     ///
     /// # Panics
-    /// Where it can't be started.
+    /// If it can't be started.
     #[must_use]
     pub fn run(&self, arguments: &[&str]) -> AdbClientOutput {
         let output = Command::new(&self.program)
@@ -110,12 +110,12 @@ impl AdbServer {
         }
     }
 
-    /// Connects a phone, as `adb connect` does.
+    /// Connects a phone with `adb connect`.
     ///
     /// # Panics
-    /// Where it does not connect.
+    /// If it does not connect.
     pub fn connect(&self, phone: &FakePhone) {
-        // Of one that was there before, the server may still hold what is left of the connection.
+        // The server may still have remains of an earlier connection.
         let _ = self.run(&["disconnect", &phone.serial()]);
         let said = self.run(&["connect", &phone.serial()]);
         let is_done = said.stdout.contains("connected to") || said.stdout.contains("failed to authenticate");

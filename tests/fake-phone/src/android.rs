@@ -1,4 +1,4 @@
-//! What is installed on the phone, and who may call whom.
+//! The installed apps and their permissions.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,27 +7,27 @@ use std::sync::atomic::AtomicU32;
 
 use parking_lot::Mutex;
 
-/// How its `content` reads the values of `--extra`.
+/// Parsing of `--extra` values in `content`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExtraEscaping {
-    /// As up to Android 10.
+    /// Up to Android 10.
     Raw,
-    /// As from Android 11 on.
+    /// From Android 11.
     Backslash,
 }
 
-/// What kind of phone it is.
+/// Properties of the phone.
 #[derive(Debug, Clone)]
 pub struct PhoneSetup {
-    /// Its API level.
+    /// API level.
     pub api_level: u32,
-    /// How its `content` reads values.
+    /// Parsing of values in `content`.
     pub escaping: ExtraEscaping,
-    /// Whether its shell is root's.
+    /// True if its shell is root.
     pub is_root: bool,
-    /// Whether its person has allowed this computer.
+    /// True if its user has authorized this computer.
     pub is_authorized: bool,
-    /// Whose apps are in front.
+    /// The user in the foreground.
     pub user: u32,
 }
 
@@ -43,7 +43,7 @@ impl Default for PhoneSetup {
     }
 }
 
-/// A value that a provider is given.
+/// A value for a provider.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ExtraValue {
     /// `s`.
@@ -62,21 +62,21 @@ pub enum ExtraValue {
     Null,
 }
 
-/// One call as a provider got it.
+/// A call that a provider received.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReceivedCall {
-    /// Whose.
+    /// Authority of the provider.
     pub authority: String,
-    /// The method.
+    /// Method of the call.
     pub method: String,
-    /// The bundle.
+    /// Bundle of the call.
     pub extras: BTreeMap<String, ExtraValue>,
-    /// For which user.
+    /// The user.
     pub user: u32,
 }
 
 impl ReceivedCall {
-    /// A string among the extras.
+    /// Returns a string in the extras.
     #[must_use]
     pub fn text(&self, key: &str) -> Option<&str> {
         match self.extras.get(key) {
@@ -86,44 +86,44 @@ impl ReceivedCall {
     }
 }
 
-/// What a provider does.
+/// Reply of a provider.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ProviderReply {
-    /// It answers with these keys, each as Java prints its value.
+    /// A bundle with these keys and printed values.
     Bundle(Vec<(String, String)>),
-    /// It answers with none.
+    /// No bundle.
     Null,
-    /// It throws this (`class: message`).
+    /// An exception (`class: message`).
     Throws(String),
-    /// Its process dies.
+    /// The process dies.
     Dies,
-    /// Nothing ever comes back.
+    /// No reply.
     Hangs,
-    /// `content` prints this, whatever it means.
+    /// `content` prints this text.
     Prints(String),
 }
 
 impl ProviderReply {
-    /// A bundle with these values.
+    /// Creates a bundle with these values.
     #[must_use]
     pub fn bundle(values: &[(&str, &str)]) -> Self {
         Self::Bundle(values.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect())
     }
 
-    /// CETP's answer with data.
+    /// Creates CETP's answer with data.
     #[must_use]
     pub fn success(data: &str) -> Self {
         Self::bundle(&[("status", "success"), ("data", data)])
     }
 
-    /// CETP's answer with an error.
+    /// Creates CETP's answer with an error.
     #[must_use]
     pub fn error(code: &str, message: &str) -> Self {
         Self::bundle(&[("status", "error"), ("error_code", code), ("error_message", message)])
     }
 }
 
-/// What a provider answers.
+/// Function that answers calls.
 pub type ReplyHandler = dyn Fn(&ReceivedCall) -> ProviderReply + Send + Sync;
 
 /// A content provider.
@@ -131,15 +131,15 @@ pub type ReplyHandler = dyn Fn(&ReceivedCall) -> ProviderReply + Send + Sync;
 pub struct ProviderSetup {
     /// Its authority.
     pub authority: String,
-    /// Its class, as the system shortens it (`.Name` within the app's package).
+    /// Class, as abbreviated by the system (`.Name` within the app's package).
     pub class: String,
-    /// Whether other apps may call it.
+    /// True if other apps may call it.
     pub exported: bool,
-    /// The permission that calling it needs.
+    /// Permission for calling it.
     pub permission: Option<String>,
-    /// What is written above it in the table of filters: the section and the action or type.
+    /// Titles in the table of filters: the section, and the action or type.
     pub filters: Vec<(&'static str, String)>,
-    /// What it answers.
+    /// Function that answers its calls.
     pub answer: Arc<ReplyHandler>,
 }
 
@@ -150,7 +150,7 @@ impl fmt::Debug for ProviderSetup {
 }
 
 impl ProviderSetup {
-    /// An exported one without a permission and without filters.
+    /// Creates an exported provider without a permission and without filters.
     pub fn new(
         authority: &str,
         class: &str,
@@ -166,26 +166,26 @@ impl ProviderSetup {
         }
     }
 
-    /// One that needs a permission.
+    /// Requires a permission.
     #[must_use]
     pub fn guarded(self, permission: &str) -> Self {
         Self { permission: Some(permission.to_owned()), ..self }
     }
 
-    /// One that no other app may call.
+    /// Makes the provider private to its app.
     #[must_use]
     pub fn private(self) -> Self {
         Self { exported: false, ..self }
     }
 
-    /// One that is found by an action.
+    /// Adds an action by which it is found.
     #[must_use]
     pub fn action(mut self, action: &str) -> Self {
         self.filters.push(("Non-Data Actions:", action.to_owned()));
         self
     }
 
-    /// One that is found by a type.
+    /// Adds a type by which it is found.
     #[must_use]
     pub fn mime_type(mut self, mime_type: &str) -> Self {
         self.filters.push(("Full MIME Types:", mime_type.to_owned()));
@@ -196,24 +196,24 @@ impl ProviderSetup {
 /// An app.
 #[derive(Debug, Clone)]
 pub struct PhoneApp {
-    /// Its package.
+    /// Package name.
     pub package: String,
     /// Its APK.
     pub apk: Vec<u8>,
-    /// Its version's number.
+    /// Version code.
     pub version: u32,
-    /// Its services by action, as `.Name`.
+    /// Services by action, as `.Name`.
     pub services: Vec<(String, String)>,
-    /// Its activities by action, as `.Name`.
+    /// Activities by action, as `.Name`.
     pub activities: Vec<(String, String)>,
     /// Its providers.
     pub providers: Vec<ProviderSetup>,
-    /// The permissions that it defines.
+    /// Permissions that the app defines.
     pub permissions: Vec<String>,
 }
 
 impl PhoneApp {
-    /// One with nothing in it.
+    /// Creates an app without components.
     #[must_use]
     pub fn new(package: &str, apk: &[u8]) -> Self {
         Self {
@@ -227,28 +227,28 @@ impl PhoneApp {
         }
     }
 
-    /// With a service for an action.
+    /// Adds a service for an action.
     #[must_use]
     pub fn service(mut self, action: &str, class: &str) -> Self {
         self.services.push((action.to_owned(), class.to_owned()));
         self
     }
 
-    /// With an activity for an action.
+    /// Adds an activity for an action.
     #[must_use]
     pub fn activity(mut self, action: &str, class: &str) -> Self {
         self.activities.push((action.to_owned(), class.to_owned()));
         self
     }
 
-    /// With a provider.
+    /// Adds a provider.
     #[must_use]
     pub fn provider(mut self, provider: ProviderSetup) -> Self {
         self.providers.push(provider);
         self
     }
 
-    /// With a permission that it defines.
+    /// Adds a permission that the app defines.
     #[must_use]
     pub fn permission(mut self, permission: &str) -> Self {
         self.permissions.push(permission.to_owned());
@@ -256,11 +256,11 @@ impl PhoneApp {
     }
 }
 
-/// What the commands look at.
+/// State that the commands read.
 #[derive(Debug)]
 pub(crate) struct AndroidSystem {
     pub(crate) setup: PhoneSetup,
-    /// By package, with the path of the APK.
+    /// Apps by package, with the paths of their APKs.
     pub(crate) apps: Mutex<BTreeMap<String, (PhoneApp, String)>>,
     pub(crate) received_calls: Mutex<Vec<ReceivedCall>>,
     pub(crate) opened_activities: Mutex<Vec<String>>,

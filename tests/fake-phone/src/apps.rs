@@ -1,15 +1,16 @@
-//! Apps for the phone: the finance app of ClawSeed's CETP tutorial, a weather app of the dialect `mcp-a`, and one that anybody may call. Their APKs are
-//! those of `crates/android/fixtures`; what stands in these is said here once more, since this phone reads none.
+//! Apps for the phone: the finance app of ClawSeed's CETP tutorial, a weather app of the dialect `mcp-a`, and
+//! one that anybody may call. Their APKs are those of `crates/android/fixtures`; the content is repeated
+//! here, because this phone reads no APKs.
 
 use crate::{PhoneApp, ProviderReply, ProviderSetup, ReceivedCall};
 
-/// The authority of [`notes`].
+/// Authority of [`notes`].
 pub const NOTES_AUTHORITY: &str = "com.example.notes.tools";
 
 const CETP_ACTION: &str = "com.clawseed.action.TOOL_PROVIDER";
 const CETP_PERMISSION: &str = "com.clawseed.permission.ACCESS_TOOLS";
 
-/// An app whose provider is guarded by no permission and answers like this.
+/// Creates an app whose provider requires no permission and answers with this function.
 pub fn notes(answer: impl Fn(&ReceivedCall) -> ProviderReply + Send + Sync + 'static) -> PhoneApp {
     PhoneApp::new("com.example.notes", include_bytes!("../../../crates/android/fixtures/open/open.apk"))
         .service(CETP_ACTION, ".Discovery")
@@ -18,7 +19,8 @@ pub fn notes(answer: impl Fn(&ReceivedCall) -> ProviderReply + Send + Sync + 'st
         .provider(ProviderSetup::new(NOTES_AUTHORITY, ".Tools", answer))
 }
 
-/// The finance app of ClawSeed's CETP tutorial. It defines its own permission. Whoever gets through to it finds an exception.
+/// Creates the finance app of ClawSeed's CETP tutorial, which defines its own permission. Calls that pass the
+/// permission check get an exception.
 #[must_use]
 pub fn finance() -> PhoneApp {
     let never =
@@ -33,7 +35,7 @@ pub fn finance() -> PhoneApp {
     .provider(ProviderSetup::new(authority, ".clawseed.FinanceToolProvider", never).guarded(CETP_PERMISSION))
 }
 
-/// A weather app of the dialect `mcp-a`. An array of strings is printed as its class only.
+/// Creates a weather app of the dialect `mcp-a`. An array of strings is printed only as its class.
 #[must_use]
 pub fn weather() -> PhoneApp {
     let info = |_: &ReceivedCall| {

@@ -9,29 +9,29 @@ use std::process::ExitCode;
 use clap::Parser;
 use toolway_fake_mcp::{FakeMcp, FakeMcpOptions, serve_stdio};
 
-/// Serves MCP until it is ended. With `--http` it prints its address as one line.
+/// Serve MCP until the process is ended. With `--http`, print the URL as one line.
 #[derive(Debug, Parser)]
 #[command(name = "fake-mcp")]
 struct FakeMcpArgs {
-    /// Serves over HTTP at this address; the port 0 is one that is free.
+    /// Serve over HTTP at this address; port 0 is any free port.
     #[arg(long, value_name = "ADDRESS", required_unless_present = "stdio", conflicts_with = "stdio")]
     http: Option<SocketAddr>,
-    /// Serves over standard input and output.
+    /// Serve over standard input and output.
     #[arg(long)]
     stdio: bool,
-    /// The versions that it speaks, such as 2025-11-25; all where none is named.
+    /// Supported protocol versions, such as 2025-11-25. Default: all.
     #[arg(long, value_delimiter = ',', value_name = "VERSION")]
     versions: Vec<String>,
-    /// How many entries a page of a list has.
+    /// Page size of lists.
     #[arg(long, value_name = "COUNT")]
     page_size: Option<usize>,
-    /// Gives no client an MCP session.
+    /// Do not create MCP sessions.
     #[arg(long)]
     no_sessions: bool,
-    /// Answers with JSON where it can.
+    /// Respond with JSON instead of a stream if possible.
     #[arg(long)]
     json: bool,
-    /// Wants this bearer token.
+    /// Require this bearer token.
     #[arg(long)]
     token: Option<String>,
 }
@@ -64,7 +64,7 @@ async fn serve(args: FakeMcpArgs) -> std::io::Result<()> {
     std::future::pending().await
 }
 
-/// Standard input and output without a buffer of their own.
+/// Opens standard input or output without a buffer.
 fn as_file(stream: impl AsFd) -> std::io::Result<tokio::fs::File> {
     let fd: OwnedFd = stream.as_fd().try_clone_to_owned()?;
     Ok(tokio::fs::File::from_std(File::from(fd)))

@@ -1,4 +1,4 @@
-//! Tools that always answer the same.
+//! Tools with constant results.
 
 use rmcp::model::{CallToolResult, ContentBlock, Resource, ResourceContents};
 use serde_json::Value;
@@ -7,7 +7,7 @@ use super::{error_result, text_result};
 use crate::exact_json::{self, EXACT_RESULT};
 use crate::sample_image::PNG;
 
-/// A sound of no length as WAV, in base64.
+/// An empty sound as WAV, in base64.
 const WAV: &str = "UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQAAAAA=";
 
 pub(crate) fn call(name: &str) -> Option<CallToolResult> {

@@ -1,4 +1,5 @@
-//! Tools that ask for input in several ways: with and without a state, several things at once, one after the other.
+//! Tools that ask for input in several ways: with and without a state, several questions at once, and one
+//! after the other.
 
 use rmcp::ErrorData;
 use rmcp::model::{CallToolResponse, InputRequests, InputResponses};
@@ -81,12 +82,12 @@ pub(super) fn name_question(message: &str) -> Value {
     elicitation(message, json!({"name": {"type": "string"}}), &["name"])
 }
 
-/// Something in an answer.
+/// Returns a text in an answer.
 pub(super) fn answer_text<'a>(answers: &'a InputResponses, key: &str, pointer: &str) -> &'a str {
     answers.get(key).and_then(|answer| answer.pointer(pointer)).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// Asks without a state: whoever brings the answers along is never asked.
+/// Asks without a state: a client that sends the answers is never asked.
 async fn ask_without_state(
     call: &FakeToolCall<'_>,
     questions: InputRequests,
@@ -100,7 +101,7 @@ async fn ask_without_state(
     )
 }
 
-/// Asks one round after the other. Where the client has to come back, a state says what it answered before.
+/// Asks one question after the other. If the client must retry, a state has the earlier answers.
 async fn ask_in_rounds(
     call: &FakeToolCall<'_>,
     rounds: Vec<InputRequests>,

@@ -1,4 +1,4 @@
-//! Tools that take long: tasks for a client that knows them, and ordinary calls for others where they can be that.
+//! Long-running tools: tasks for clients that support them, and ordinary calls for others if possible.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use super::questions::elicitation;
 use super::{FakeToolCall, error_result, text_result};
 use crate::client_input::{self, InputOutcome};
 
-/// How often a client is to look.
+/// Poll interval for clients.
 const LOOK_EVERY_MS: u64 = 100;
 const FAILS_AFTER: Duration = Duration::from_secs(1);
 
@@ -98,7 +98,7 @@ fn start_task(call: &FakeToolCall<'_>, run: impl FnOnce(TaskContext) -> TaskFutu
     CreateTaskResult::new(call.state.tasks.spawn(options, run)).into()
 }
 
-/// Asks all of these at once, within a task where there is one.
+/// Asks all questions at once, within a task if there is one.
 async fn ask_all(
     call: &FakeToolCall<'_>,
     questions: Vec<(&'static str, Value)>,

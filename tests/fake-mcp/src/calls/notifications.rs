@@ -1,4 +1,4 @@
-//! Tools that tell the client something while they run, or end otherwise than by answering.
+//! Tools that send notifications while they run, or end without an answer.
 
 use std::time::Duration;
 
@@ -10,9 +10,9 @@ use serde_json::{Value, json};
 
 use super::{FakeToolCall, text_result};
 
-/// The suite wants to see messages come one after the other.
+/// The suite expects messages one after the other.
 const PAUSE: Duration = Duration::from_millis(50);
-/// A client that comes back finds no answer yet.
+/// A client that reconnects finds no answer yet.
 const LONGER: Duration = Duration::from_millis(300);
 const LEVELS: [LoggingLevel; 8] = [
     LoggingLevel::Debug,
@@ -47,7 +47,7 @@ pub(super) async fn all_levels(call: &FakeToolCall<'_>) -> Result<CallToolRespon
 async fn log(call: &FakeToolCall<'_>, level: LoggingLevel, data: Value) {
     if call.log_level.is_some_and(|lowest| severity(level) >= severity(lowest)) {
         let message = LoggingMessageNotificationParam::new(level, data).with_logger("fake-mcp");
-        // Whoever has gone wants no messages.
+        // A disconnected client needs no messages.
         let _ = call.cx.peer.notify_logging_message(message).await;
     }
 }

@@ -1,4 +1,4 @@
-//! Tools that ask the client one thing and say what it answered.
+//! Tools that ask the client one question and return the answer.
 
 use rmcp::ErrorData;
 use rmcp::model::{CallToolResponse, InputRequests};
@@ -117,7 +117,7 @@ fn choices() -> Value {
     )
 }
 
-/// A question to the client's model.
+/// Creates a question to the client's model.
 pub(super) fn sampling(prompt: &str, most: u32) -> Value {
     json!({
         "method": "sampling/createMessage",
@@ -128,7 +128,7 @@ pub(super) fn sampling(prompt: &str, most: u32) -> Value {
     })
 }
 
-/// A question to the person.
+/// Creates a question to the person.
 pub(super) fn elicitation(message: &str, properties: Value, required: &[&str]) -> Value {
     let mut schema = json!({"type": "object", "properties": properties});
     if let (Some(schema), false) = (schema.as_object_mut(), required.is_empty()) {
@@ -152,7 +152,7 @@ async fn ask_and_report(
     })
 }
 
-/// The answer to one question, or the result that wants it answered.
+/// Returns the answer to one question, or the result that requests it.
 async fn ask_one(
     call: &FakeToolCall<'_>,
     question: Value,

@@ -1,4 +1,5 @@
-//! Model servers for tests in other languages: reads a script, prints where it answers, and serves until it is ended.
+//! Model servers for tests in other languages: reads a script, prints the address, and serves until the
+//! process is ended.
 
 use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -9,15 +10,16 @@ use clap::Parser;
 use serde_json::json;
 use toolway_fake_models::{ApiKind, FakeModels, KEY, ResponseScript};
 
-/// Serves the APIs of model providers on a loopback port, answering from a script.
+/// Serve the APIs of model providers on a loopback port, with answers from a script.
 ///
-/// Prints one line of JSON when it answers: `{"event": "ready", "url": …, "key": …, "base_urls": {"openai": …, …}}`.
+/// Prints one line of JSON when ready: `{"event": "ready", "url": …, "key": …, "base_urls": {"openai": …,
+/// …}}`.
 #[derive(Debug, Parser)]
 #[command(name = "fake-models")]
 struct FakeModelsArgs {
-    /// A script as JSON. Without it nothing is answered until `PUT /control/script` says something.
+    /// JSON script. Without it, requests fail until `PUT /control/script`.
     script: Option<PathBuf>,
-    /// The port; one that is free where nothing is said.
+    /// Port. Default: a free port.
     #[arg(long, default_value_t = 0)]
     port: u16,
 }
