@@ -1,31 +1,33 @@
-//! Model servers for tests. On one loopback port they speak five APIs (OpenAI's Chat Completions and Responses,
-//! Anthropic's Messages, Gemini's `generateContent`, and Chat Completions as others serve it), streaming and not, and
-//! answer from a script that is the same for all of them. No test has to sleep: answers wait at gates.
+//! Model servers for tests. On one loopback port they serve five APIs (OpenAI's Chat Completions and
+//! Responses, Anthropic's Messages, Gemini's `generateContent`, and Chat Completions of other servers), with
+//! and without streaming, and answer from a script that is the same for all of them. No test needs to sleep:
+//! answers wait at gates.
 //!
-//! They are honest in two ways. What they send has the form that the provider sends, every event and field of it; the
-//! official SDKs read it (`tests/python/test_fakes_with_sdks.py`). And what the provider refuses, they refuse, in its
-//! own words: see [`FakeModels`] for how a test sees that.
+//! They are faithful in two ways. Their answers have every event and field of the provider's; the official
+//! SDKs read them (`tests/python/test_fakes_with_sdks.py`). And they refuse what the provider refuses, with
+//! its messages.
 //!
 //! # A test
-//! 1. [`FakeModels::start`]; tell the program under test [`FakeModels::base_url`], the key [`KEY`], and the model
-//!    `fake-model`, or `fake-thinker`, which wants to see its signatures again.
-//! 2. Say what is answered: [`FakeModels::answer`] for the next request, [`FakeModels::when`] for one that looks like
-//!    this, [`FakeModels::respond`] for a function. A request that nothing answers gets status 400.
-//! 3. Look at [`FakeModels::requests`]: each with its body, and with what it says in a form that is the same for all
-//!    APIs ([`Said`]).
+//! 1. Call [`FakeModels::start`]. Configure the program under test with [`FakeModels::base_url`], the key [`KEY`], and
+//!    the model `fake-model`, or `fake-thinker`, which requires its signatures.
+//! 2. Script the answers: [`FakeModels::answer`] for the next request, [`FakeModels::when`] for a matching request,
+//!    [`FakeModels::respond`] for a function. A request without an answer gets status 400.
+//! 3. Check [`FakeModels::requests`]: each has its body, and its content in a form that is the same for all APIs
+//!    ([`ParsedRequest`]).
 //!
 //! # Timing
-//! [`ScriptedResponse::gate`] stops an answer until [`FakeModels::open`]; [`FakeModels::reached`] waits until it has come there;
-//! [`FakeModels::ended`] waits until an answer is over and says whether it was read to the end or given up.
+//! [`ScriptedResponse::gate`] stops an answer until [`FakeModels::open`]; [`FakeModels::wait_for_gate`] waits until it has
+//! reached the gate; [`FakeModels::wait_for_end`] waits for the end of an answer and returns how it ended.
 //!
 //! # Faults
-//! Failures by status ([`ScriptedResponse::status`]), in the middle of a stream ([`Step::Error`]), cut connections
-//! ([`ScriptedResponse::cut_at`], [`Step::Cut`]), nothing more ([`Step::Silence`]), bytes that make no sense ([`Step::Raw`]),
-//! bytes in small pieces ([`ScriptedResponse::bytes_at_once`]). [`rendered`] gives the bytes of an answer without a server.
+//! Failures by status ([`ScriptedResponse::status`]), in the middle of a stream ([`ResponseStep::Error`]), cut
+//! connections ([`ScriptedResponse::cut_at`], [`ResponseStep::Cut`]), silence ([`ResponseStep::Silence`]), invalid bytes
+//! ([`ResponseStep::Raw`]), small pieces ([`ScriptedResponse::bytes_at_once`]). [`render_stream`] returns the bytes of an
+//! answer without a server.
 //!
 //! # Other languages
-//! The program `fake-models` does the same for tests in other languages; it reads a [`Script`] as JSON and is told more
-//! over HTTP: `PUT /control/script`, `POST /control/lines`, `GET /control/requests`, `GET /control/requests/{n}` (waits
+//! The program `fake-models` does the same for tests in other languages; it reads a [`ResponseScript`] as JSON and
+//! has an HTTP API: `PUT /control/script`, `POST /control/lines`, `GET /control/requests`, `GET /control/requests/{n}` (waits
 //! for it), `GET /control/requests/{n}/end`, `GET /control/unused`, `POST /control/gates/{name}/open`,
 //! `POST /control/gates/{name}/admit?count=N`, `GET /control/gates/{name}/reached?count=N`.
 

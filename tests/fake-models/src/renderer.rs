@@ -1,5 +1,5 @@
-//! Answers as each API writes them. Here, the steps of a script become parts with a beginning, deltas and an end;
-//! the modules below write these down.
+//! Renders answers in each API's format. This module converts the steps of a script to parts with a start,
+//! deltas and an end; the submodules write them.
 
 mod anthropic;
 mod gemini;
@@ -22,51 +22,51 @@ use crate::scripted_response::{
     ResponseStep, ScriptedFinish, ScriptedResponse, ScriptedToolCall, ScriptedUsage,
 };
 
-/// What of a request an answer depends on.
+/// The parameters of a request that an answer depends on.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RenderParams {
-    /// The model's id, which the answer repeats.
+    /// Id of the model, which the answer repeats.
     pub(crate) model: String,
-    /// OpenAI's chunks carry a usage only where the request wants it.
+    /// OpenAI's chunks contain usage only if the request asks for it.
     pub(crate) include_usage: bool,
-    /// The request forces one particular tool.
+    /// True if the request forces one particular tool.
     pub(crate) forces_tool: bool,
     /// Responses: `include` has `reasoning.encrypted_content`.
     pub(crate) encrypted_reasoning: bool,
-    /// Gemini: the request wants to see thoughts; elsewhere they are shown where the script has any.
+    /// Gemini: true if the request asks for thoughts; other APIs always show those of the script.
     pub(crate) thoughts: bool,
-    /// Gemini: the model signs its calls even where the script shows no thinking.
+    /// Gemini: true if the model signs its calls even without thinking in the script.
     pub(crate) signs_calls: bool,
     /// Responses: the request's body, much of which the answer repeats.
     pub(crate) request: Value,
-    /// The tokens that will be reported: Anthropic says those read at the start.
+    /// Reported tokens: Anthropic reports the input tokens at the start.
     pub(crate) usage: Option<ScriptedUsage>,
-    /// Responses: where to note which reasoning item came right before an item, by their ids.
+    /// Responses: records the reasoning item directly before each item, by their ids.
     pub(crate) issued: Arc<Mutex<HashMap<String, String>>>,
 }
 
-/// The kind of a part.
+/// Kind of a part.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum RenderPart {
     Text,
     Refusal,
     Thinking,
     HiddenThinking,
-    /// With its provider's id, where the script gives one.
+    /// With the provider's id, if the script has one.
     ToolCall {
         name: String,
         id: Option<String>,
     },
 }
 
-/// Something to be written.
+/// A piece to write.
 #[derive(Debug)]
 pub(crate) enum RenderPiece<'a> {
     Begin,
     Open(&'a RenderPart),
     Delta(&'a str),
     Close,
-    /// Calls whose deltas come together.
+    /// Calls whose deltas are in the same chunks.
     Together(&'a [ScriptedToolCall]),
     Ping,
     Error(&'a ProviderApiError),
@@ -76,16 +76,17 @@ pub(crate) enum RenderPiece<'a> {
     },
 }
 
-/// Writes one answer.
+/// Writer of one answer.
 pub(crate) trait ResponseRenderer: Send {
-    /// Appends what is sent for this piece of a stream.
+    /// Appends the stream data for this piece.
     fn render_piece(&mut self, piece: RenderPiece<'_>, out: &mut String);
 
-    /// The whole answer as one JSON text, from pieces that went through [`Renderer::stream`].
+    /// Returns the whole answer as one JSON value, from pieces that were passed to
+    /// [`ResponseRenderer::render_piece`].
     fn render_whole(&mut self) -> Value;
 }
 
-/// The renderer of an API.
+/// Creates the renderer of an API.
 pub(crate) fn renderer(
     api: ApiKind,
     asked: RenderParams,
@@ -105,7 +106,7 @@ pub(crate) fn renderer(
     }
 }
 
-/// Turns steps into pieces.
+/// Converts steps to pieces.
 pub(crate) struct StepWriter {
     api: ApiKind,
     renderer: Box<dyn ResponseRenderer>,
@@ -118,7 +119,7 @@ impl StepWriter {
         Self { api, renderer, open: None, has_begun: false }
     }
 
-    /// What is sent for one step. Steps that say nothing (gates, cuts) are none of its affair.
+    /// Appends the data for one step. Steps without data (gates, cuts) are handled elsewhere.
     pub(crate) fn step(&mut self, step: &ResponseStep, out: &mut String) {
         self.begin(out);
         match step {
@@ -130,7 +131,7 @@ impl StepWriter {
                 self.close(out);
             }
             ResponseStep::ToolCall(call) => {
-                // Two calls in a row are two parts, though of one kind.
+                // Two consecutive calls are two parts, although of one kind.
                 self.close(out);
                 self.open(RenderPart::ToolCall { name: call.name.clone(), id: call.id.clone() }, out);
                 for fragment in call.sent_fragments() {
@@ -156,14 +157,14 @@ impl StepWriter {
         }
     }
 
-    /// What is sent before anything else.
+    /// Appends the start of a stream.
     pub(crate) fn begin(&mut self, out: &mut String) {
         if !std::mem::replace(&mut self.has_begun, true) {
             self.renderer.render_piece(RenderPiece::Begin, out);
         }
     }
 
-    /// What is sent at the end.
+    /// Appends the end of a stream.
     pub(crate) fn end(&mut self, answer: &ScriptedResponse, out: &mut String) {
         self.begin(out);
         self.close(out);
@@ -171,7 +172,7 @@ impl StepWriter {
             .render_piece(RenderPiece::End { finish: &answer.finish_reason(), usage: answer.usage }, out);
     }
 
-    /// The whole of an answer at once, for a request that does not stream.
+    /// Returns the whole answer, for a request without streaming.
     pub(crate) fn write_whole(mut self, answer: &ScriptedResponse) -> Value {
         let mut unused = String::new();
         for step in &answer.steps {
@@ -209,9 +210,9 @@ impl StepWriter {
     }
 }
 
-/// The bytes of the stream that a request gets this answer in, where it asks for everything that the API can say (a
-/// usage, thoughts, encrypted reasoning). Gates, marks and the speed of tokens do not count; a step that ends the
-/// stream ends it here too.
+/// Returns the stream of this answer for a request that asks for everything that the API can send (usage,
+/// thoughts, encrypted reasoning). Ignores gates, marks and the speed of tokens; a step that ends the stream
+/// ends it here too.
 #[must_use]
 pub fn render_stream(api: ApiKind, answer: &ScriptedResponse) -> String {
     let asked = RenderParams {
@@ -243,12 +244,12 @@ pub fn render_stream(api: ApiKind, answer: &ScriptedResponse) -> String {
     out
 }
 
-/// The text of a token; see [`crate::answer::Tokens::text`].
+/// Returns the text of a token; see [`crate::PacedTokens::text`].
 pub(crate) fn token_text(pattern: &str, number: usize, micros: u128) -> String {
     pattern.replace("{n}", &number.to_string()).replace("{micros}", &micros.to_string())
 }
 
-/// An event of a stream, with its name where the API gives one.
+/// Appends a stream event, with its name if the API has names.
 pub(crate) fn event(name: Option<&str>, data: &Value, out: &mut String) {
     if let Some(name) = name {
         out.push_str("event: ");

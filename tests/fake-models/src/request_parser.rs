@@ -1,11 +1,11 @@
-//! Reads what a request says, leniently: what is wrong with it is [`crate::check`]'s affair.
+//! Parses requests leniently; [`crate::validation`] reports errors.
 
 use serde_json::Value;
 
 use crate::api::ApiKind;
 use crate::received_request::{ParsedRequest, ParsedToolCall, ParsedToolResult};
 
-/// What a body says.
+/// Parses a body.
 pub(crate) fn parse_request(api: ApiKind, body: &Value) -> ParsedRequest {
     match api {
         ApiKind::Openai | ApiKind::Compatible => chat(body),
@@ -15,13 +15,14 @@ pub(crate) fn parse_request(api: ApiKind, body: &Value) -> ParsedRequest {
     }
 }
 
-/// A body of Gemini's with its fields in camel case: it reads `snake_case` too, and its SDKs send both in one body.
+/// Converts the fields of Gemini's body to camel case: it also accepts `snake_case`, and its SDKs send both
+/// in one body.
 pub(crate) fn to_camel_case(value: &Value) -> Value {
     match value {
         Value::Object(fields) => {
             let camel = fields.iter().map(|(name, value)| {
                 let name = camel_name(name);
-                // Below these, names are the user's own.
+                // Names below these are the user's own.
                 let is_theirs = matches!(
                     name.as_str(),
                     "args"
@@ -63,7 +64,7 @@ fn list<'a>(value: &'a Value, field: &str) -> &'a [Value] {
     value.get(field).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
 }
 
-/// Text and pictures of a content that is a string or a list of parts.
+/// Returns the text and the number of images of a content that is a string or a list of parts.
 fn content(value: Option<&Value>) -> (String, usize) {
     match value {
         Some(Value::String(text)) => (text.clone(), 0),
@@ -231,7 +232,7 @@ fn gemini(body: &Value) -> ParsedRequest {
                 let result = gemini_result(response);
                 said.message("tool").results.push(result);
             } else if part.get("inlineData").is_some() {
-                // A picture beside results belongs to the last of them.
+                // An image next to results belongs to the last of them.
                 let into = said.messages.last_mut().and_then(|message| message.results.last_mut());
                 match into {
                     Some(result) if role == "user" => result.images += 1,

@@ -1,4 +1,4 @@
-//! Which request gets which answer.
+//! Assigns answers to requests.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,13 +11,13 @@ use crate::quirks::ApiQuirks;
 use crate::received_request::{ParsedRequest, ReceivedRequest};
 use crate::scripted_response::ScriptedResponse;
 
-/// An answer, and which requests it is for.
+/// An answer and the requests that get it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ScriptLine {
-    /// Which requests; any where nothing is said.
+    /// Matching requests; by default any.
     pub when: RequestMatcher,
-    /// How many of them; 0 for as many as come.
+    /// Number of requests; 0 for any number.
     #[serde(default = "once")]
     pub times: u32,
     /// The answer.
@@ -28,26 +28,26 @@ fn once() -> u32 {
     1
 }
 
-/// Which requests a line is for: those of which all that is said here holds.
+/// Conditions on requests. All of them must match.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct RequestMatcher {
-    /// They come through this API.
+    /// The API.
     pub api: Option<ApiKind>,
-    /// They name this model.
+    /// The model.
     pub model: Option<String>,
-    /// They end with results of tools, the last of them of this tool. With `*` at the end: a tool whose name begins
-    /// so.
+    /// The request ends with tool results, the last of which is of this tool. With `*` at the end: of a tool
+    /// with this prefix.
     pub last_result: Option<String>,
-    /// They end with a person's message.
+    /// The request ends with a user message.
     pub ends_with_user: bool,
-    /// The last message of a person has this in it.
+    /// The last user message contains this text.
     pub user_has: Option<String>,
-    /// The system message has this in it.
+    /// The system message contains this text.
     pub system_has: Option<String>,
-    /// They offer this tool.
+    /// The request has this tool.
     pub offers: Option<String>,
-    /// So many rounds of results stand after the last message of a person.
+    /// Number of tool rounds since the last user message.
     pub rounds: Option<usize>,
 }
 
@@ -64,13 +64,13 @@ pub struct RequestMatcher {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ResponseScript {
-    /// The models that are offered; [`Model::usual`] where none stands here.
+    /// The offered models; by default [`FakeModel::defaults`].
     pub models: Vec<FakeModel>,
-    /// The answers. Of those that a request fits, the first that is not used up counts.
+    /// The answers. The first unused line that matches a request wins.
     pub lines: Vec<ScriptLine>,
-    /// How the `compatible` API differs from OpenAI's.
+    /// Differences of the `compatible` API from OpenAI's.
     pub quirks: ApiQuirks,
-    /// Whether the APIs check requests, as they do in life. `compatible` never does.
+    /// True if the APIs validate requests as in reality. `compatible` never does.
     #[serde(default = "yes")]
     pub checks: bool,
 }
@@ -79,16 +79,16 @@ fn yes() -> bool {
     true
 }
 
-/// A model that is offered, through every API.
+/// A model that every API offers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FakeModel {
     /// Its id.
     pub id: String,
-    /// How many tokens it can read.
+    /// Context size in tokens.
     #[serde(default = "context_tokens")]
     pub context_tokens: u64,
-    /// Whether it thinks before it answers and wants to see its signatures again (Gemini: calls without their
+    /// True if it thinks before it answers and requires its signatures (Gemini: calls without their
     /// `thoughtSignature` are refused; OpenAI: `max_tokens` and `temperature` are refused).
     #[serde(default)]
     pub thinks: bool,
@@ -99,7 +99,7 @@ fn context_tokens() -> u64 {
 }
 
 impl FakeModel {
-    /// The models of a server that is told nothing else: `fake-model`, and `fake-thinker`, which thinks.
+    /// Returns the default models: `fake-model`, and `fake-thinker`, which thinks.
     #[must_use]
     pub fn defaults() -> Vec<Self> {
         let model = |id: &str, thinks| Self { id: id.to_owned(), context_tokens: context_tokens(), thinks };
@@ -108,25 +108,25 @@ impl FakeModel {
 }
 
 impl RequestMatcher {
-    /// Requests that end with a person's message.
+    /// Matches requests that end with a user message.
     #[must_use]
     pub fn user() -> Self {
         Self { ends_with_user: true, ..Self::default() }
     }
 
-    /// Requests that end with a result of this tool (`*` at the end: of one whose name begins so).
+    /// Matches requests that end with a result of this tool (`*` at the end: of a tool with this prefix).
     #[must_use]
     pub fn result_of(tool: impl Into<String>) -> Self {
         Self { last_result: Some(tool.into()), ..Self::default() }
     }
 
-    /// Requests whose last message of a person has this in it.
+    /// Matches requests whose last user message contains this text.
     #[must_use]
     pub fn user_has(text: impl Into<String>) -> Self {
         Self { user_has: Some(text.into()), ..Self::default() }
     }
 
-    /// Whether this is one of them.
+    /// Returns true if a request matches.
     #[must_use]
     pub fn matches(&self, api: ApiKind, said: &ParsedRequest) -> bool {
         let last_is_user = said.last().is_some_and(|last| last.role == "user");
@@ -147,10 +147,10 @@ fn name_matches(pattern: &str, name: &str) -> bool {
     pattern.strip_suffix('*').map_or(pattern == name, |start| name.starts_with(start))
 }
 
-/// What computes answers.
+/// Function that computes answers.
 pub(crate) type ResponseCallback = Arc<dyn Fn(&ReceivedRequest) -> Option<ScriptedResponse> + Send + Sync>;
 
-/// The lines of a server as they stand.
+/// The lines of a server with their state.
 #[derive(Default)]
 pub(crate) struct ScriptRules {
     rules: Vec<ScriptRule>,
@@ -180,14 +180,14 @@ impl ScriptRules {
         self.rules.clear();
     }
 
-    /// How many lines for single requests have not been used.
+    /// Returns the number of unused lines for single requests.
     pub(crate) fn unused_lines(&self) -> usize {
         let waits =
             |rule: &&ScriptRule| matches!(rule, ScriptRule::Line { line, used } if *used < line.times);
         self.rules.iter().filter(waits).count()
     }
 
-    /// The answer to a request.
+    /// Returns the answer to a request.
     pub(crate) fn answer(&mut self, request: &ReceivedRequest) -> Option<ScriptedResponse> {
         self.rules.iter_mut().find_map(|rule| match rule {
             ScriptRule::Line { line, used } => {
@@ -203,7 +203,7 @@ impl ScriptRules {
     }
 }
 
-/// The text of a JSON body; a string where it is none.
+/// Parses a JSON body; returns a string if it is not JSON.
 pub(crate) fn body_json(bytes: &[u8]) -> Value {
     serde_json::from_slice(bytes)
         .unwrap_or_else(|_| Value::String(String::from_utf8_lossy(bytes).into_owned()))

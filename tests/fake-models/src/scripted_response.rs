@@ -1,12 +1,12 @@
-//! What a script says: what a request is answered with, in a form that belongs to no provider. All of it can be
-//! written in JSON too, for tests in other languages; field and variant names are those here, in snake case.
+//! Scripted answers in a provider-independent form. All of it can also be written in JSON, for tests in other
+//! languages, with the same names in snake case.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::failure::ScriptedFailure;
 
-/// One answer of a model, or a failure in its place.
+/// An answer of a model, or a failure instead.
 ///
 /// ```
 /// use serde_json::json;
@@ -25,62 +25,63 @@ use crate::failure::ScriptedFailure;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ScriptedResponse {
-    /// A failure instead of an answer: nothing else is said then.
+    /// A failure instead of an answer; other fields are ignored then.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure: Option<ScriptedFailure>,
-    /// A gate before anything is sent, the status line included.
+    /// A gate before anything is sent, including the status line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub held_by: Option<String>,
-    /// What is said, in order.
+    /// Steps of the answer, in order.
     pub steps: Vec<ResponseStep>,
-    /// Why it ends; where nothing is said, because of its tool calls or because all is said.
+    /// Finish reason; by default tool calls if there are any, otherwise stop.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub finish: Option<ScriptedFinish>,
-    /// Tokens to be reported; `null` for a server that reports none.
+    /// Reported tokens; `null` for a server that reports none.
     pub usage: Option<ScriptedUsage>,
-    /// The connection is cut after so many bytes of the body.
+    /// Number of bytes of the body after which the connection is cut.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cut_at: Option<usize>,
-    /// The body is sent in pieces of so many bytes, wherever that falls: in the middle of a line, of a character.
+    /// Size of the pieces in which the body is sent, at any position: even within a line or a character.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bytes_at_once: Option<usize>,
 }
 
-/// One step of an answer. Steps of the same kind that follow each other make up one part, each a delta of it; a change
-/// of kind begins the next part.
+/// A step of an answer. Consecutive steps of the same kind are deltas of one part; a different kind starts
+/// the next part.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ResponseStep {
     /// A delta of text.
     Text(String),
-    /// A delta of thinking. Its part is signed, or encrypted, as the API does it. OpenAI's Chat Completions never
-    /// show any, so nothing is sent there; Gemini signs the part that follows.
+    /// A delta of thinking. Its part is signed or encrypted as in the API. OpenAI's Chat Completions never
+    /// contain thinking, so nothing is sent there; Gemini signs the part that follows.
     Thinking(String),
-    /// Thinking that the provider keeps to itself: Anthropic's `redacted_thinking`; elsewhere thinking without text.
+    /// Thinking without readable text: Anthropic's `redacted_thinking`; elsewhere thinking with an empty
+    /// text.
     HiddenThinking,
     /// A tool call.
     ToolCall(ScriptedToolCall),
-    /// Several tool calls whose deltas come together in the same chunks, where the API can do that (Chat Completions:
-    /// the first fragments of all in one chunk, then the second ones, …). Elsewhere they come one after the other.
+    /// Several tool calls whose deltas are in the same chunks, if the API supports it (Chat Completions: the
+    /// first fragments of all in one chunk, then the second ones, …). Otherwise they follow each other.
     Together(Vec<ScriptedToolCall>),
-    /// A delta of a refusal in the model's words. Where the API has no form for it: text.
+    /// A delta of a refusal in the model's words. Text if the API has no form for it.
     Refusal(String),
-    /// So many deltas of text, evenly spaced.
+    /// Evenly spaced deltas of text.
     Tokens(PacedTokens),
     /// Waits until the test opens this gate.
     Gate(String),
-    /// Notes the time; see [`FakeModels::marks`](crate::FakeModels::marks). Everything before it has then been handed
-    /// to the connection.
+    /// Records the time; see [`FakeModels::marks`](crate::FakeModels::marks). Everything before it has been
+    /// passed to the connection by then.
     Mark(String),
-    /// What keeps a connection awake: a `ping` event, a comment.
+    /// A keep-alive: a `ping` event or a comment.
     Ping,
-    /// An error event in the middle of the stream, which ends it. In a whole answer: a failure in its place.
+    /// An error event that ends the stream. In a whole answer: a failure instead of it.
     Error(ScriptedFailure),
-    /// The connection is cut here.
+    /// Cuts the connection.
     Cut,
-    /// Nothing comes any more, and the connection stays open.
+    /// Sends nothing more, and keeps the connection open.
     Silence,
-    /// These bytes, as they are.
+    /// Sends these bytes unchanged.
     Raw(String),
 }
 
@@ -88,71 +89,71 @@ pub enum ResponseStep {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ScriptedToolCall {
-    /// The tool's name.
+    /// Name of the tool.
     pub name: String,
-    /// Its arguments, where they are sent in one fragment.
+    /// Arguments to send in one fragment.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arguments: Option<Value>,
-    /// Its arguments as JSON text in fragments, instead: whatever the test wants, cut or malformed as well. Gemini
-    /// sends arguments whole; what is no JSON object ends its answer with `MALFORMED_FUNCTION_CALL`.
+    /// Arguments as fragments of JSON text instead, which may be incomplete or malformed. Gemini sends
+    /// arguments in one piece; other values than a JSON object end its answer with `MALFORMED_FUNCTION_CALL`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub fragments: Vec<String>,
-    /// The provider's id for it, instead of one made here. Gemini's older models give none: there a call has an id
-    /// only where one stands here.
+    /// Id of the provider instead of a generated one. Gemini's older models have none: there a call has an id
+    /// only if it is set here.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
 }
 
-/// Deltas of text, evenly spaced.
+/// Evenly spaced deltas of text.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PacedTokens {
-    /// How many.
+    /// Number of deltas.
     pub count: usize,
-    /// How many a second. Each has its time, whether or not earlier ones were read.
+    /// Deltas per second. Each is sent at its time, even if earlier ones were not read.
     pub per_second: f64,
-    /// The text of each. `{micros}` stands for the microseconds since the server's
-    /// [`epoch`](crate::FakeModels::epoch) when it was sent, `{n}` for its number from 0.
+    /// Text of each delta. `{micros}` is the time of sending in microseconds since the server's
+    /// [`epoch`](crate::FakeModels::epoch), `{n}` the number from 0.
     #[serde(default = "PacedTokens::plain")]
     pub text: String,
 }
 
-/// Why an answer ends.
+/// Finish reason of an answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ScriptedFinish {
-    /// All is said.
+    /// The answer is complete.
     Stop,
-    /// Tools are to be run.
+    /// Tools must be run.
     ToolCalls,
-    /// As many tokens as the request allows.
+    /// The maximum number of tokens is reached.
     Length,
-    /// More than the model can read.
+    /// The model's context is exceeded.
     ContextExceeded,
-    /// A filter of the provider's, or the model, refused.
+    /// The provider's filter, or the model, refused.
     Refused,
     /// The provider pauses a long answer (Anthropic's `pause_turn`).
     Paused,
-    /// A tool call in a form that the provider could not read (Gemini).
+    /// The provider could not parse a tool call (Gemini).
     MalformedToolCall,
-    /// This, word for word.
+    /// Another reason, word for word.
     Other(String),
 }
 
-/// Tokens to be reported. The numbers are those of the internal form: `input` includes `cached` and `cache_written`,
-/// `output` includes `reasoning`; each API's own way of counting is made of them.
+/// Reported tokens in the internal form: `input` includes `cached` and `cache_written`, `output` includes
+/// `reasoning`. They are converted to each API's own form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ScriptedUsage {
-    /// Read.
+    /// Input tokens.
     pub input: u64,
-    /// Written.
+    /// Output tokens.
     pub output: u64,
-    /// Of those read, from the provider's cache.
+    /// Input tokens read from the provider's cache.
     pub cached: u64,
-    /// Of those read, written into the cache (Anthropic).
+    /// Input tokens written into the cache (Anthropic).
     pub cache_written: u64,
-    /// Of those written, spent on thinking.
+    /// Output tokens spent on thinking.
     pub reasoning: u64,
 }
 
@@ -177,57 +178,57 @@ impl Default for ScriptedResponse {
 }
 
 impl ScriptedResponse {
-    /// One that says nothing yet.
+    /// Creates an answer without steps.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A text, in one delta.
+    /// Creates an answer with a text in one delta.
     #[must_use]
     pub fn text(text: impl Into<String>) -> Self {
         Self::new().then(ResponseStep::Text(text.into()))
     }
 
-    /// A failure with this status.
+    /// Creates a failure with this status.
     #[must_use]
     pub fn status(status: u16) -> Self {
         Self::from_failure(ScriptedFailure::status(status))
     }
 
-    /// This failure.
+    /// Creates an answer with this failure.
     #[must_use]
     pub fn from_failure(failure: ScriptedFailure) -> Self {
         Self { failure: Some(failure), ..Self::default() }
     }
 
-    /// Then this.
+    /// Adds a step.
     #[must_use]
     pub fn then(mut self, step: ResponseStep) -> Self {
         self.steps.push(step);
         self
     }
 
-    /// Then more text, a delta for each of these.
+    /// Adds text, one delta for each of these.
     #[must_use]
     pub fn text_deltas<T: Into<String>>(mut self, deltas: impl IntoIterator<Item = T>) -> Self {
         self.steps.extend(deltas.into_iter().map(|delta| ResponseStep::Text(delta.into())));
         self
     }
 
-    /// Then a delta of thinking.
+    /// Adds a delta of thinking.
     #[must_use]
     pub fn thinking(self, text: impl Into<String>) -> Self {
         self.then(ResponseStep::Thinking(text.into()))
     }
 
-    /// Then a call of this tool, its arguments in one fragment.
+    /// Adds a call of this tool, with the arguments in one fragment.
     #[must_use]
     pub fn tool_call(self, name: impl Into<String>, arguments: Value) -> Self {
         self.then(ResponseStep::ToolCall(ScriptedToolCall::new(name, arguments)))
     }
 
-    /// Then a call of this tool, its arguments in these fragments of JSON text.
+    /// Adds a call of this tool, with the arguments in these fragments of JSON text.
     #[must_use]
     pub fn tool_call_in_fragments<T: Into<String>>(
         self,
@@ -242,34 +243,34 @@ impl ScriptedResponse {
         }))
     }
 
-    /// Then it waits until the test opens this gate.
+    /// Adds a gate.
     #[must_use]
     pub fn gate(self, name: impl Into<String>) -> Self {
         self.then(ResponseStep::Gate(name.into()))
     }
 
-    /// Nothing is sent, not even the status, until the test opens this gate.
+    /// Sends nothing, not even the status, until the test opens this gate.
     #[must_use]
     pub fn held_by(mut self, gate: impl Into<String>) -> Self {
         self.held_by = Some(gate.into());
         self
     }
 
-    /// Ends for this reason.
+    /// Sets the finish reason.
     #[must_use]
     pub fn finish(mut self, finish: ScriptedFinish) -> Self {
         self.finish = Some(finish);
         self
     }
 
-    /// Reports these tokens.
+    /// Sets the reported tokens.
     #[must_use]
     pub fn usage(mut self, input: u64, output: u64) -> Self {
         self.usage = Some(ScriptedUsage { input, output, ..ScriptedUsage::default() });
         self
     }
 
-    /// Reports these tokens.
+    /// Sets all reported tokens.
     #[must_use]
     pub fn full_usage(mut self, usage: ScriptedUsage) -> Self {
         self.usage = Some(usage);
@@ -283,7 +284,7 @@ impl ScriptedResponse {
         self
     }
 
-    /// Asks to wait so long, in seconds, where it is a failure.
+    /// Sets the retry delay of a failure, in seconds.
     #[must_use]
     pub fn retry_after(mut self, seconds: f64) -> Self {
         if let Some(failure) = &mut self.failure {
@@ -292,21 +293,21 @@ impl ScriptedResponse {
         self
     }
 
-    /// The connection is cut after so many bytes of the body.
+    /// Cuts the connection after this number of bytes of the body.
     #[must_use]
     pub fn cut_at(mut self, bytes: usize) -> Self {
         self.cut_at = Some(bytes);
         self
     }
 
-    /// The body comes in pieces of so many bytes.
+    /// Sends the body in pieces of this number of bytes.
     #[must_use]
     pub fn bytes_at_once(mut self, bytes: usize) -> Self {
         self.bytes_at_once = Some(bytes);
         self
     }
 
-    /// The tool calls in it.
+    /// Returns the tool calls in the answer.
     pub fn tool_calls(&self) -> impl Iterator<Item = &ScriptedToolCall> {
         self.steps.iter().flat_map(|step| match step {
             ResponseStep::ToolCall(call) => std::slice::from_ref(call),
@@ -315,7 +316,7 @@ impl ScriptedResponse {
         })
     }
 
-    /// Why it ends.
+    /// Returns the finish reason.
     #[must_use]
     pub fn finish_reason(&self) -> ScriptedFinish {
         let usual = || {
@@ -335,20 +336,20 @@ impl ResponseStep {
 }
 
 impl ScriptedToolCall {
-    /// A call with its arguments in one fragment.
+    /// Creates a call with its arguments in one fragment.
     #[must_use]
     pub fn new(name: impl Into<String>, arguments: Value) -> Self {
         Self { name: name.into(), arguments: Some(arguments), ..Self::default() }
     }
 
-    /// With the provider's id.
+    /// Sets the provider's id.
     #[must_use]
     pub fn id(mut self, id: impl Into<String>) -> Self {
         self.id = Some(id.into());
         self
     }
 
-    /// Its arguments as they are sent.
+    /// Returns the fragments of the arguments.
     #[must_use]
     pub fn sent_fragments(&self) -> Vec<String> {
         match &self.arguments {
@@ -357,7 +358,7 @@ impl ScriptedToolCall {
         }
     }
 
-    /// Its arguments as text.
+    /// Returns the arguments as text.
     #[must_use]
     pub fn text(&self) -> String {
         self.sent_fragments().concat()

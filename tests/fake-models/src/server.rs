@@ -1,4 +1,4 @@
-//! The server: its routes, and what a test does with it.
+//! The server: its routes, and its functions for tests.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use crate::{control, incoming_request, models};
 
 const BODY_LIMIT: usize = 64 << 20;
 
-/// Model servers on one loopback port, which answer from a script. They end when the last copy of this is dropped.
+/// Model servers on one loopback port, which answer from a script. They end when the last clone is dropped.
 ///
 /// ```no_run
 /// use serde_json::json;
@@ -54,50 +54,50 @@ impl Drop for FakeServerTask {
 }
 
 impl FakeModels {
-    /// Starts them on a port that is free, with nothing to answer yet. Must be called within a tokio runtime.
+    /// Starts the servers on a free port, without any answers yet. Must be called within a tokio runtime.
     ///
     /// # Panics
-    /// Where no loopback port can be had.
+    /// If there is no free loopback port.
     #[allow(clippy::expect_used, reason = "a test without it can do nothing")]
     pub async fn start() -> Self {
         Self::start_at(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).await.expect("a loopback port")
     }
 
-    /// Starts them at this address.
+    /// Starts the servers at this address.
     ///
     /// # Errors
-    /// Where it can't be had.
+    /// If the address can't be bound.
     pub async fn start_at(address: SocketAddr) -> std::io::Result<Self> {
         let listener = TcpListener::bind(address).await?;
         let address = listener.local_addr()?;
         let shared = Arc::new(FakeModelsState::new());
         let routes = routes(shared.clone());
         let listener = listener.tap_io(|socket| {
-            // A socket that refuses is slower, no worse.
+            // A socket without this option still works.
             let _ = socket.set_nodelay(true);
         });
         let serving = tokio::spawn(async move {
-            // Ends with the process or with the last handle only.
+            // Ends only with the process or the last handle.
             let _ = axum::serve(listener, routes).await;
         });
         Ok(Self { shared, address, _server: Arc::new(FakeServerTask(serving.abort_handle())) })
     }
 
-    /// The base URL of an API, without a slash at its end; see [`ApiKind::base_path`].
+    /// Returns the base URL of an API without a final slash; see [`ApiKind::base_path`].
     #[must_use]
     pub fn base_url(&self, api: ApiKind) -> String {
         format!("http://{}{}", self.address, api.base_path())
     }
 
-    /// Where they are, for the control routes: `http://127.0.0.1:PORT`.
+    /// Returns the URL for the control routes: `http://127.0.0.1:PORT`.
     #[must_use]
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    // What is answered.
+    // Answers.
 
-    /// Adds an answer for the next request that no earlier line is for.
+    /// Adds an answer for the next request that matches no earlier line.
     pub fn answer(&self, answer: ScriptedResponse) {
         self.line(ScriptLine { answer, times: 1, ..ScriptLine::default() });
     }
@@ -109,12 +109,12 @@ impl FakeModels {
         }
     }
 
-    /// Adds an answer for one request like this.
+    /// Adds an answer for one matching request.
     pub fn when(&self, when: RequestMatcher, answer: ScriptedResponse) {
         self.line(ScriptLine { when, answer, times: 1 });
     }
 
-    /// Adds an answer for all requests like this.
+    /// Adds an answer for all matching requests.
     pub fn whenever(&self, when: RequestMatcher, answer: ScriptedResponse) {
         self.line(ScriptLine { when, answer, times: 0 });
     }
@@ -124,8 +124,8 @@ impl FakeModels {
         self.shared.line(line);
     }
 
-    /// Adds a function that answers requests, or leaves them to later lines. It is called with a lock held: it must
-    /// not call this server.
+    /// Adds a function that answers requests, or leaves them to later lines. It is called with a lock held,
+    /// so it must not call this server.
     pub fn respond(
         &self,
         respond: impl Fn(&ReceivedRequest) -> Option<ScriptedResponse> + Send + Sync + 'static,
@@ -133,22 +133,22 @@ impl FakeModels {
         self.shared.update(|inner| inner.rules.compute(Arc::new(respond)));
     }
 
-    /// Puts a script in place of all that was said before, and forgets requests, marks and gates.
+    /// Replaces the whole script, and clears requests, marks and gates.
     pub fn script(&self, script: ResponseScript) {
         self.shared.script(script);
     }
 
-    /// The models that are offered from now on, through all APIs.
+    /// Sets the models of all APIs.
     pub fn offer(&self, models: impl IntoIterator<Item = FakeModel>) {
         self.shared.update(|inner| inner.models = models.into_iter().collect());
     }
 
-    /// How `compatible` differs from OpenAI's from now on.
+    /// Sets the differences of `compatible` from OpenAI's server.
     pub fn quirks(&self, quirks: ApiQuirks) {
         self.shared.update(|inner| inner.quirks = quirks);
     }
 
-    /// How many lines for single requests were not used. A test may want none to be left.
+    /// Returns the number of unused lines for single requests. A test may require that there are none.
     #[must_use]
     pub fn unused_lines(&self) -> usize {
         self.shared.unused()
@@ -156,41 +156,41 @@ impl FakeModels {
 
     // Gates.
 
-    /// Opens a gate for good.
+    /// Opens a gate permanently.
     pub fn open(&self, gate: &str) {
         self.shared.gates.open(gate);
     }
 
-    /// Lets so many more answers through a gate.
+    /// Lets `count` more answers pass a gate.
     pub fn admit(&self, gate: &str, count: u64) {
         self.shared.gates.admit(gate, count);
     }
 
-    /// Waits until an answer has come to a gate. What comes before it has been sent.
+    /// Waits until an answer has reached a gate. Everything before it has been sent.
     pub async fn wait_for_gate(&self, gate: &str) {
         self.shared.gates.wait_for_arrivals(gate, 1).await;
     }
 
-    /// Waits until so many answers in all have come to a gate.
+    /// Waits until this number of answers in total have reached a gate.
     pub async fn wait_for_gate_count(&self, gate: &str, count: u64) {
         self.shared.gates.wait_for_arrivals(gate, count).await;
     }
 
-    // What was seen.
+    // Observations.
 
-    /// All requests to models so far, in the order in which they came; those that were refused are among them.
+    /// Returns all requests to models so far in order, including refused ones.
     #[must_use]
     pub fn requests(&self) -> Vec<ReceivedRequest> {
         self.shared.requests()
     }
 
-    /// How many there were.
+    /// Returns the number of requests.
     #[must_use]
     pub fn request_count(&self) -> usize {
         self.shared.state.lock().requests.len()
     }
 
-    /// Forgets the requests so far: a test that runs for long need not keep them.
+    /// Clears the requests so far, for long tests.
     pub fn forget_requests(&self) {
         self.shared.update(|inner| {
             inner.requests.clear();
@@ -203,24 +203,24 @@ impl FakeModels {
         self.shared.request(number).await
     }
 
-    /// Waits until the answer to the request with this number is over; says how it ended.
+    /// Waits until the answer to the request with this number has ended. Returns how it ended.
     pub async fn wait_for_end(&self, number: usize) -> ResponseEnd {
         self.shared.end(number).await
     }
 
-    /// When answers came to their marks, in order.
+    /// Returns the times at which answers reached their marks, in order.
     #[must_use]
     pub fn marks(&self) -> Vec<(String, Instant)> {
         self.shared.state.lock().marks.clone()
     }
 
-    /// The marks so far, which are then forgotten.
+    /// Removes and returns the marks so far.
     #[must_use]
     pub fn take_marks(&self) -> Vec<(String, Instant)> {
         self.shared.update(|inner| std::mem::take(&mut inner.marks))
     }
 
-    /// From when microseconds are counted: `{micros}` of tokens, and when requests came.
+    /// Returns the zero of microsecond times: `{micros}` of tokens, and arrivals of requests.
     #[must_use]
     pub fn epoch(&self) -> Instant {
         self.shared.epoch

@@ -1,4 +1,4 @@
-//! What requests and answers share: the script as it stands, what was seen, gates and ids.
+//! The common state of requests and answers: the script, the observations, gates and ids.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -14,25 +14,25 @@ use crate::quirks::ApiQuirks;
 use crate::received_request::ReceivedRequest;
 use crate::script::{FakeModel, ResponseScript, ScriptLine, ScriptRules};
 
-/// How an answer ended.
+/// End of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ResponseEnd {
-    /// All of it was sent.
+    /// Everything was sent.
     Complete,
     /// The script cut it.
     Cut,
-    /// Whoever asked went away before.
+    /// The client disconnected before.
     Dropped,
 }
 
-/// What requests and answers share.
+/// The common state of requests and answers.
 #[derive(Debug)]
 pub(crate) struct FakeModelsState {
     pub(crate) epoch: Instant,
     pub(crate) gates: GateRegistry,
     pub(crate) ids: IdSequence,
-    /// Responses: which reasoning item came right before an item, by their ids.
+    /// Responses: the reasoning item directly before each item, by their ids.
     pub(crate) issued: Arc<Mutex<HashMap<String, String>>>,
     pub(crate) state: Mutex<ScriptState>,
     changed: watch::Sender<u64>,

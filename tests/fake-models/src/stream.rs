@@ -1,5 +1,5 @@
-//! The body of an answer as it goes out: steps written one after the other, gates waited at, tokens paced, bytes
-//! counted, the connection cut where the script says so.
+//! The body of an answer while it is sent: writes steps, waits at gates, paces tokens, counts bytes, and cuts
+//! the connection if scripted.
 
 use std::collections::VecDeque;
 use std::io;
@@ -14,20 +14,20 @@ use crate::renderer::{StepWriter, token_text};
 use crate::scripted_response::{PacedTokens, ResponseStep, ScriptedResponse};
 use crate::state::{FakeModelsState, ResponseEnd};
 
-/// What is still to be done for a streamed answer.
+/// Remaining work for a streamed answer.
 struct ResponseStreamState {
     shared: Arc<FakeModelsState>,
     answer: ScriptedResponse,
     steps: VecDeque<ResponseStep>,
     writer: StepWriter,
-    /// Tokens under way: which, how many were sent, since when.
+    /// Tokens in progress: the step, the number sent, and the start time.
     tokens: Option<(PacedTokens, usize, Instant)>,
     is_ended: bool,
     outlet: OutgoingBytes,
     guard: ResponseEndGuard,
 }
 
-/// Bytes on their way out.
+/// Bytes to be sent.
 struct OutgoingBytes {
     waiting: VecDeque<Bytes>,
     sent: usize,
@@ -35,7 +35,7 @@ struct OutgoingBytes {
     at_once: Option<usize>,
 }
 
-/// Tells how the answer ended, whoever ends it.
+/// Records how the answer ended, regardless of who ends it.
 pub(crate) struct ResponseEndGuard {
     shared: Arc<FakeModelsState>,
     number: usize,
@@ -47,7 +47,7 @@ impl ResponseEndGuard {
         Self { shared, number, end: ResponseEnd::Dropped }
     }
 
-    /// The request's number.
+    /// Returns the number of the request.
     pub(crate) fn number(&self) -> usize {
         self.number
     }
@@ -59,7 +59,7 @@ impl Drop for ResponseEndGuard {
     }
 }
 
-/// What comes next of a body.
+/// Next part of a body.
 enum NextChunk {
     Bytes(Bytes),
     Continue,
@@ -67,7 +67,7 @@ enum NextChunk {
     Done,
 }
 
-/// The body of a streamed answer.
+/// Returns the body of a streamed answer.
 pub(crate) fn streamed_body(
     shared: Arc<FakeModelsState>,
     answer: ScriptedResponse,
@@ -106,7 +106,7 @@ pub(crate) fn streamed_body(
     })
 }
 
-/// The body of a whole answer, a failure's among them.
+/// Returns the body of a whole answer or a failure.
 pub(crate) fn whole_body(
     text: String,
     answer: &ScriptedResponse,
@@ -137,7 +137,7 @@ pub(crate) fn whole_body(
 async fn cut_connection(
     mut state: ResponseStreamState,
 ) -> Option<(io::Result<Bytes>, Option<ResponseStreamState>)> {
-    // The server writes out what it has before it asks again, and then meets the error.
+    // The server first writes the available data, and then gets the error.
     tokio::task::yield_now().await;
     state.guard.end = ResponseEnd::Cut;
     Some((Err(io::Error::other("cut by the script")), None))
@@ -158,7 +158,7 @@ impl ResponseStreamState {
         };
         match &step {
             ResponseStep::Gate(name) => {
-                // What comes before a gate is on its way before the gate is reached.
+                // Data before a gate is sent before the gate is reached.
                 tokio::task::yield_now().await;
                 self.shared.gates.wait_to_pass(name).await;
                 NextChunk::Continue
@@ -218,7 +218,7 @@ impl OutgoingBytes {
         }
     }
 
-    /// What goes out next: bytes, or the cut. Nothing where more has to be written first.
+    /// Returns the next bytes, or the cut; `None` if more must be written first.
     fn next(&mut self) -> Option<Option<Bytes>> {
         let left = self.cut_at.map(|cut_at| cut_at.saturating_sub(self.sent));
         if left == Some(0) {

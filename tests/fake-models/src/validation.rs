@@ -1,4 +1,4 @@
-//! Checks requests as each API does, so that what would be refused in life is refused here, in its own words.
+//! Validates requests like each API, with the API's error messages.
 
 mod anthropic;
 mod fields;
@@ -18,8 +18,8 @@ use crate::received_request::ParsedRequest;
 use crate::renderer::RenderParams;
 use crate::script::FakeModel;
 
-/// Whether the API takes this request. `issued` says which reasoning item came right before an item that this server
-/// wrote (Responses).
+/// Validates a request. `issued` has the reasoning item directly before each item that this server created
+/// (Responses).
 pub(crate) fn check(
     api: ApiKind,
     headers: &HeaderMap,
@@ -36,7 +36,7 @@ pub(crate) fn check(
     }
 }
 
-/// What the API says of a body that is no JSON object.
+/// Returns the API's error for a body that is not a JSON object.
 pub(crate) fn not_json(api: ApiKind) -> ProviderApiError {
     ProviderApiError::invalid(match api {
         ApiKind::Openai | ApiKind::OpenaiResponses | ApiKind::Compatible => {
@@ -47,7 +47,7 @@ pub(crate) fn not_json(api: ApiKind) -> ProviderApiError {
     })
 }
 
-/// What of a request its answer depends on.
+/// Returns the parameters of a request that its answer depends on.
 pub(crate) fn render_params(
     api: ApiKind,
     body: &Value,

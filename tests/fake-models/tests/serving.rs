@@ -1,4 +1,4 @@
-//! What every API has in common: scripts, gates, what was seen, cuts, failures.
+//! Tests everything that the APIs have in common: scripts, gates, observations, cuts and failures.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "helpers of tests fail by panicking")]
 
@@ -12,7 +12,7 @@ use toolway_fake_models::{
     ScriptedFailure, ScriptedResponse, ScriptedToolCall, render_stream,
 };
 
-/// A request in each API that says this.
+/// Returns a request with this text in each API.
 fn body(api: ApiKind, text: &str) -> (String, Value) {
     match api {
         ApiKind::Openai | ApiKind::Compatible => (
@@ -36,14 +36,14 @@ fn body(api: ApiKind, text: &str) -> (String, Value) {
     }
 }
 
-/// What came back: status, and the body as it stands on the wire.
+/// A response: the status, and the body as transferred.
 struct RawHttpResponse {
     status: u16,
     head: String,
     body: String,
-    /// How many bytes of the body came.
+    /// Number of received bytes of the body.
     length: usize,
-    /// Whether the body was whole.
+    /// True if the body is complete.
     whole: bool,
 }
 
@@ -71,7 +71,7 @@ impl RawHttpConnection {
         Self(socket)
     }
 
-    /// Reads on until this has come; gives all that came.
+    /// Reads until this text has arrived. Returns everything so far.
     async fn read_until(&mut self, text: &str) -> String {
         let mut all = String::new();
         while !all.contains(text) {
@@ -225,7 +225,7 @@ async fn bytes_come_in_pieces_without_being_lost() {
     fakes.answers([sample_response(), sample_response().bytes_at_once(1)]);
     let whole = RawHttpConnection::send(&fakes, ApiKind::Compatible, "hi").await.response().await.body;
     let pieces = RawHttpConnection::send(&fakes, ApiKind::Compatible, "hi").await.response().await.body;
-    // Ids are counted up, all of the same length.
+    // Ids are sequential and have the same length.
     assert_eq!(pieces.len(), whole.len());
 }
 
@@ -306,7 +306,7 @@ async fn tokens_have_their_times() {
         .collect();
     assert_eq!(micros.len(), 5);
     for pair in micros.windows(2) {
-        // Time passes in steps of a millisecond.
+        // Time advances in steps of a millisecond.
         assert!((50_000..=51_000).contains(&(pair[1] - pair[0])), "{micros:?}");
     }
     let [(name, at)] = fakes.take_marks().try_into().unwrap();
@@ -330,7 +330,7 @@ async fn what_is_compatible_has_the_quirks_that_were_asked_for() {
     for has in ["\"reasoning_content\":\"Hm\"", "\"index\":1", "call_", "\"tool_calls\"", "usage", "[DONE]"] {
         assert!(plain.contains(has), "{has}: {plain}");
     }
-    // Both calls begin in one chunk.
+    // Both calls start in one chunk.
     assert!(plain.lines().any(|line| line.contains("lamp") && line.contains("bell")), "{plain}");
     let bare = with(ApiQuirks { no_call_ids: true, no_done: true, ..ApiQuirks::default() }).await;
     assert!(!bare.contains("\"call_") && !bare.contains("[DONE]"), "{bare}");

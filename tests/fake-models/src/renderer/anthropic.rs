@@ -12,10 +12,10 @@ pub(super) struct MessagesRenderer {
     asked: RenderParams,
     ids: IdSequence,
     id: String,
-    /// Blocks so far, as a whole answer has them; the open one is the last.
+    /// Blocks so far in the form of a whole answer; the last one is open.
     blocks: Vec<Value>,
     part: Option<RenderPart>,
-    /// Text of the open block: words, thinking, or arguments.
+    /// Content of the open block: text, thinking or arguments.
     text: String,
     finish: Option<String>,
     usage: Option<ScriptedUsage>,
@@ -65,7 +65,7 @@ impl MessagesRenderer {
         let start = json!({"type": "content_block_start", "index": self.index(), "content_block": block});
         event(Some("content_block_start"), &start, out);
         if matches!(part, RenderPart::ToolCall { .. }) {
-            // The real API begins with an empty one.
+            // The real API starts with an empty one.
             self.delta(&json!({"type": "input_json_delta", "partial_json": ""}), out);
         }
     }
@@ -123,7 +123,7 @@ impl MessagesRenderer {
     }
 }
 
-/// Tokens as Anthropic counts them: those of the cache are not among `input_tokens`.
+/// Formats tokens like Anthropic: `input_tokens` does not include cached ones.
 fn usage_json(usage: ScriptedUsage, output: u64) -> Value {
     json!({
         "input_tokens": usage.input.saturating_sub(usage.cached).saturating_sub(usage.cache_written),
@@ -150,7 +150,7 @@ fn stop_reason(finish: &ScriptedFinish) -> &str {
     }
 }
 
-/// What is said of a refusal.
+/// Returns the details of a refusal.
 fn stop_details(finish: &ScriptedFinish) -> Value {
     if *finish != ScriptedFinish::Refused {
         return Value::Null;

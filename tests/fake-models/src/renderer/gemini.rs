@@ -1,5 +1,5 @@
-//! Gemini: each chunk a whole `GenerateContentResponse`; function calls come whole, signatures on the part that
-//! thinking led to.
+//! Gemini: each chunk is a whole `GenerateContentResponse`; function calls are sent in one piece, with
+//! signatures on the part after thinking.
 
 use serde_json::{Value, json};
 
@@ -15,16 +15,16 @@ pub(super) struct GeminiRenderer {
     part: Option<RenderPart>,
     /// Arguments of the open call.
     arguments: String,
-    /// Whether thinking came since the last signature: the next call, or the end of the text, carries one.
+    /// True if there was thinking since the last signature: the next call, or the end of the text, gets one.
     owes_signature: bool,
-    /// Whether this step has a signed call: only the first of parallel ones is.
+    /// True if this step has a signed call: only the first of parallel ones is signed.
     has_signed_call: bool,
     malformed: bool,
-    /// Parts so far, deltas of a kind joined.
+    /// Parts so far, with deltas of the same kind joined.
     parts: Vec<Value>,
     finish: Option<String>,
     usage: Option<ScriptedUsage>,
-    /// Whether a text is the last thing that was said, so that a signature comes in an empty text part at the end.
+    /// True if the answer ends with text, so that the signature is in an empty text part at the end.
     ends_in_text: bool,
 }
 
@@ -119,7 +119,7 @@ impl GeminiRenderer {
     }
 }
 
-/// Tokens as Gemini counts them: those of thinking are not among the candidates', and what is 0 is left out.
+/// Formats tokens like Gemini: thinking is not part of the candidates' tokens, and zeros are omitted.
 fn usage_json(usage: ScriptedUsage) -> Value {
     let mut json = json!({
         "promptTokenCount": usage.input,

@@ -1,4 +1,4 @@
-//! Chat Completions: chunks keyed by `index`, `[DONE]` at the end. Also for what is compatible, with its quirks.
+//! Chat Completions: chunks with `index`, `[DONE]` at the end. Also for compatible servers with their quirks.
 
 use serde_json::{Map, Value, json};
 
@@ -8,18 +8,18 @@ use crate::ids::IdSequence;
 use crate::quirks::ApiQuirks;
 use crate::scripted_response::{ScriptedFinish, ScriptedToolCall, ScriptedUsage};
 
-/// When all answers were made, in seconds since 1970: a fixed time, so that the same script gives the same bytes.
+/// Creation time of all answers in seconds since 1970, fixed so that the same script gives the same bytes.
 pub(crate) const CREATED: u64 = 1_790_000_000;
 
 pub(super) struct ChatCompletionsRenderer {
     asked: RenderParams,
     ids: IdSequence,
     quirks: ApiQuirks,
-    /// OpenAI's own, which says more than others do.
+    /// True for OpenAI's own server, which has more fields than others.
     is_openai: bool,
     id: String,
     part: Option<RenderPart>,
-    /// How many calls there are; the open one is the last.
+    /// Calls so far; the last one is open.
     calls: Vec<RenderedToolCall>,
     text: String,
     thinking: String,
@@ -80,7 +80,7 @@ impl ChatCompletionsRenderer {
         if self.is_openai {
             choice["logprobs"] = Value::Null;
         }
-        // Where a usage is wanted, every chunk but the last has `"usage": null`.
+        // If usage is requested, every chunk but the last has `"usage": null`.
         let usage = if self.quirks.usage_in_each_chunk {
             self.usage.or(Some(ScriptedUsage::default())).map(|usage| self.usage_json(usage))
         } else {
@@ -122,7 +122,7 @@ impl ChatCompletionsRenderer {
         }
     }
 
-    /// Servers that send arguments as an object send calls whole.
+    /// Returns true if calls are sent in one piece, as by servers with arguments as an object.
     fn sends_calls_whole(&self) -> bool {
         self.quirks.arguments_as_object || self.quirks.no_call_index
     }
@@ -173,13 +173,13 @@ impl ChatCompletionsRenderer {
 
     fn finish_reason(&self, finish: &ScriptedFinish) -> String {
         match finish {
-            // A forced call ends as if nothing more were to come.
+            // A forced call ends with the reason stop.
             ScriptedFinish::ToolCalls if self.asked.forces_tool || self.quirks.finish_stop_for_calls => {
                 "stop"
             }
             ScriptedFinish::ToolCalls => "tool_calls",
             ScriptedFinish::Length | ScriptedFinish::ContextExceeded => "length",
-            // A refusal in the model's own words ends as any text does.
+            // A refusal in the model's own words ends like any text.
             ScriptedFinish::Refused if self.refusal.is_empty() => "content_filter",
             ScriptedFinish::Stop
             | ScriptedFinish::Paused

@@ -1,4 +1,4 @@
-//! OpenAI's Responses: items with their own life, every event numbered.
+//! OpenAI's Responses: items with their own events, which are all numbered.
 
 use serde_json::{Value, json};
 
@@ -14,9 +14,9 @@ pub(super) struct ResponsesRenderer {
     id: String,
     sequence: u64,
     part: Option<RenderPart>,
-    /// Items so far, as they are when done; the open one is the last.
+    /// Completed items; the last one is open.
     items: Vec<Value>,
-    /// The open part's text, summary or arguments.
+    /// Text, summary or arguments of the open part.
     text: String,
     status: &'static str,
     incomplete: Option<&'static str>,
@@ -88,7 +88,7 @@ impl ResponsesRenderer {
         json!({"item_id": id, "output_index": self.items.len().saturating_sub(1)})
     }
 
-    /// The place of the open item, with these fields too.
+    /// Returns the position of the open item with additional fields.
     fn place_with(&self, more: &[(&str, Value)]) -> Value {
         let mut place = self.place();
         for (name, value) in more {
@@ -255,7 +255,7 @@ impl ResponseRenderer for ResponsesRenderer {
             }
             RenderPiece::Ping => out.push_str(": keep-alive\n\n"),
             RenderPiece::Error(error) => {
-                // The real one says it twice: as an event of its own, and as the end of the response.
+                // The real API reports it twice: as a separate event, and as the end of the response.
                 out.push_str(&error.event(crate::api::ApiKind::OpenaiResponses, self.sequence));
                 self.sequence += 1;
                 self.status = "failed";

@@ -1,4 +1,4 @@
-//! What Anthropic's Messages refuse.
+//! Validates requests of Anthropic's Messages API.
 
 mod messages;
 mod turns;
@@ -14,13 +14,13 @@ const BODY: &str = "\
     metadata model output_config service_tier speed stop_sequences stream system temperature thinking \
     tool_choice tools top_k top_p user_profile_id workspace_id";
 
-/// The beta with which a request says what becomes of thinking that was written in another conversation.
+/// The beta for thinking that was created in another conversation.
 const THINKING_BINDING_BETA: &str = "thinking-binding-controls-2026-08-01";
 
 /// Versions of the API.
 const VERSIONS: [&str; 2] = ["2023-06-01", "2026-10-21"];
 
-/// What the newer version knows no more.
+/// Fields that the newer version does not have.
 const REMOVED_IN_2026: [&str; 3] = ["temperature", "top_k", "top_p"];
 
 const TOOL: &str = "\
@@ -106,7 +106,7 @@ fn thinking(headers: &HeaderMap, body: &Value) -> MessagesCheckResult {
     Ok(())
 }
 
-/// Counts the places where the cache is told to hold.
+/// Counts the cache breakpoints.
 fn check_breakpoints(body: &Value) -> MessagesCheckResult {
     fn count(value: &Value) -> usize {
         match value {
@@ -151,7 +151,7 @@ fn tools(body: &Value) -> MessagesCheckResult {
     let tools = list(body, "tools");
     for (number, tool) in tools.iter().enumerate() {
         let kind = text(tool, "type");
-        // Tools that the provider runs itself have rules of their own.
+        // Tools that the provider runs itself have their own rules.
         if !kind.is_empty() && kind != "custom" {
             continue;
         }

@@ -1,5 +1,5 @@
-//! What Gemini refuses. Its front end reads the body as a protocol buffer, so that whatever has no field there is an
-//! error; what is wrong beyond that is said by place.
+//! Validates requests of Gemini. Its front end parses the body as a protocol buffer, so unknown fields are
+//! errors; other errors name the position.
 
 mod payload;
 mod turns;

@@ -1,4 +1,4 @@
-//! What OpenAI's Chat Completions refuse.
+//! Validates requests of OpenAI's Chat Completions.
 
 mod messages;
 
@@ -16,7 +16,7 @@ const BODY: &str = "\
     safety_identifier seed service_tier stop store stream stream_options temperature tool_choice tools \
     top_logprobs top_p user verbosity web_search_options";
 
-/// Most tools in one request, in both of OpenAI's APIs.
+/// Maximum number of tools in one request, in both of OpenAI's APIs.
 const MAX_TOOLS: usize = 128;
 const MAX_NAME_CHARS: usize = 64;
 
@@ -40,7 +40,7 @@ pub(super) fn check(body: &Value, model: &FakeModel) -> ChatCheckResult {
     messages::messages(list(body, "messages"))
 }
 
-/// What models that think do not take, and what none takes.
+/// Checks options that thinking models, or all models, do not support.
 pub(super) fn sampling(body: &Value, model: &FakeModel, tokens: &str) -> ChatCheckResult {
     let unsupported = |name: &str, instead: &str| {
         let message = format!("Unsupported parameter: '{name}' is not supported with this model.{instead}");
@@ -85,7 +85,7 @@ pub(super) fn sampling(body: &Value, model: &FakeModel, tokens: &str) -> ChatChe
     Ok(())
 }
 
-/// How many tools there are, and what depends on there being any.
+/// Checks the number of tools, and the fields that require tools.
 pub(super) fn tool_count(body: &Value) -> ChatCheckResult {
     let tools = list(body, "tools");
     if body.get("tools").is_some_and(Value::is_array) && tools.is_empty() {
@@ -116,7 +116,7 @@ pub(super) fn tool_count(body: &Value) -> ChatCheckResult {
     Ok(())
 }
 
-/// The name and the schema of a function; `at` is its place.
+/// Checks the name and the schema of a function; `at` is its position.
 pub(super) fn function(function: &Value, at: &str) -> ChatCheckResult {
     tool_name(text(function, "name"), &format!("{at}.name"))?;
     let name = text(function, "name");
@@ -134,7 +134,7 @@ pub(super) fn function(function: &Value, at: &str) -> ChatCheckResult {
     }
 }
 
-/// A tool's name, wherever it stands.
+/// Checks a tool's name.
 pub(super) fn tool_name(name: &str, at: &str) -> ChatCheckResult {
     if name.chars().count() > MAX_NAME_CHARS {
         return Err(ProviderApiError::invalid(format!(
@@ -199,7 +199,7 @@ fn response_format(format: &Value) -> ChatCheckResult {
     }
 }
 
-/// The schema of an answer.
+/// Checks the schema of an answer.
 pub(super) fn answer_schema(given: Option<&Value>, described: &Value, at: &str) -> ChatCheckResult {
     let strict = described.get("strict") == Some(&true.into());
     let Some(given) = given else { return Err(missing_parameter(&format!("{at}.schema"))) };
@@ -223,7 +223,7 @@ pub(super) fn unknown_parameter(at: &str) -> ProviderApiError {
     ProviderApiError::invalid(format!("Unknown parameter: '{at}'.")).param(at).code("unknown_parameter")
 }
 
-/// The address of a picture: on the web, or its bytes in it.
+/// Checks the URL of an image: a web URL or a data URL.
 pub(super) fn image_url(url: Option<&Value>, at: &str) -> ChatCheckResult {
     let url = url.and_then(Value::as_str).unwrap_or_default();
     let inline = url.strip_prefix("data:image/").and_then(|rest| rest.split_once(";base64,"));

@@ -1,4 +1,4 @@
-//! What OpenAI's Responses refuse.
+//! Validates requests of OpenAI's Responses.
 
 use std::collections::HashMap;
 
@@ -24,7 +24,7 @@ const TOOL: &str = "\
 
 type ResponsesCheckResult = Result<(), ProviderApiError>;
 
-/// `issued` says which reasoning item came right before an item, for items that this server wrote.
+/// Validates a request. `issued` has the reasoning item directly before each item that this server created.
 pub(super) fn check(
     body: &Value,
     model: &FakeModel,
@@ -56,7 +56,7 @@ pub(super) fn check(
         if tool.get("name").is_none() {
             return Err(missing_parameter(&format!("{at}.name")));
         }
-        // Left out, it means strict here.
+        // Missing means strict here.
         let mut tool = tool.clone();
         if tool.get("strict").is_none_or(Value::is_null) {
             tool["strict"] = true.into();

@@ -1,23 +1,23 @@
-//! What OpenAI says against the schema of a function or of an answer.
+//! Validates the schema of a function or of an answer like OpenAI.
 
 use serde_json::Value;
 
 use super::fields::{fields, list, words};
 
-/// Keywords that strict mode knows.
+/// Keywords of strict mode.
 const STRICT: &str = "\
     $schema $id $ref $defs definitions title description type properties required additionalProperties \
     items enum const anyOf pattern format multipleOf maximum exclusiveMaximum minimum exclusiveMinimum \
     minItems maxItems";
 
-/// Formats that strict mode knows.
+/// Formats of strict mode.
 const STRICT_FORMATS: &[&str] =
     &["date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"];
 
-/// Combinators that no function's schema may have at its root.
+/// Combinators that a function's schema must not have at its root.
 const ROOT: &[&str] = &["oneOf", "anyOf", "allOf", "enum", "const", "not"];
 
-/// What is said against a function's schema, strict or not.
+/// Validates a function's schema, strict or not.
 pub(super) fn of_function(schema: &Value, strict: bool) -> Result<(), String> {
     match schema.get("type") {
         Some(Value::String(kind)) if kind == "object" => {}
@@ -45,7 +45,7 @@ pub(super) fn of_function(schema: &Value, strict: bool) -> Result<(), String> {
     if strict { of_strict(schema) } else { arrays_have_items(schema, &mut Vec::new()) }
 }
 
-/// What strict mode says against a schema.
+/// Validates a schema in strict mode.
 pub(super) fn of_strict(schema: &Value) -> Result<(), String> {
     strict(schema, &mut Vec::new())
 }
@@ -120,7 +120,7 @@ fn strict(schema: &Value, path: &mut Vec<String>) -> Result<(), String> {
     each_below(schema, path, strict)
 }
 
-/// Goes into every schema within a schema.
+/// Visits every nested schema.
 fn each_below(
     schema: &Value,
     path: &mut Vec<String>,

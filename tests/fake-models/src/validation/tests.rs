@@ -1,5 +1,5 @@
-//! What is right is taken, and what the provider refuses is refused in its words. Each case is a right request with
-//! one thing changed.
+//! Tests that valid requests are accepted, and invalid ones refused with the provider's message. Each case is
+//! a valid request with one change.
 
 mod anthropic;
 mod gemini;
@@ -23,7 +23,7 @@ fn headers() -> HeaderMap {
     HeaderMap::from_iter([("anthropic-version".parse().unwrap(), "2023-06-01".parse().unwrap())])
 }
 
-/// What the API says against a body.
+/// Returns the API's error for a body.
 fn rejection(api: ApiKind, body: &Value) -> Option<String> {
     rejection_by(api, body, false)
 }
@@ -45,7 +45,7 @@ fn assert_rejected(api: ApiKind, body: &Value, words: &str) {
     }
 }
 
-/// The body with another value at this place; `null` takes it away.
+/// Replaces the value at this position of the body; `null` removes it.
 fn with_value(body: &Value, pointer: &str, value: Value) -> Value {
     let mut body = body.clone();
     let (parent, name) = pointer.rsplit_once('/').unwrap();

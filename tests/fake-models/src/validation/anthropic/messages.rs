@@ -1,4 +1,4 @@
-//! The conversation: roles, blocks, and what may stand where.
+//! Validates the conversation: roles, blocks and their positions.
 
 use serde_json::Value;
 

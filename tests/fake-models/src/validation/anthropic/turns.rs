@@ -1,16 +1,16 @@
-//! What binds a message to its neighbours: results to calls, calls to thinking.
+//! Validates dependencies between messages: results and calls, calls and thinking.
 
 use serde_json::Value;
 
 use super::{MessagesCheckResult, is_thinking, refuse};
 use crate::validation::fields::{list, text};
 
-/// The blocks of a message; a string is one of text.
+/// Returns the blocks of a message; a string is one text block.
 pub(super) fn blocks(message: &Value) -> &[Value] {
     list(message, "content")
 }
 
-/// Calls have their results in the next message, all of them, before anything else; and no result stands alone.
+/// Checks that all results of calls come first in the next message, and that no result lacks a call.
 pub(super) fn results_answer_calls(messages: &[Value], number: usize) -> MessagesCheckResult {
     let of = |message: Option<&'_ Value>, kind: &str, field: &str| -> Vec<String> {
         let blocks = message.map(blocks).unwrap_or_default().iter();
@@ -60,7 +60,7 @@ pub(super) fn results_answer_calls(messages: &[Value], number: usize) -> Message
     }
 }
 
-/// Where thinking is on, the answer that the results belong to begins with thinking.
+/// Checks that the answer with the calls starts with thinking, if thinking is on.
 pub(super) fn thinking_precedes_calls(body: &Value, messages: &[Value]) -> MessagesCheckResult {
     if !is_thinking(body) {
         return Ok(());

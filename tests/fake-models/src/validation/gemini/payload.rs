@@ -1,4 +1,4 @@
-//! What has no place in the protocol buffer that a body is read as.
+//! Validates the fields against the protocol buffer.
 
 use serde_json::Value;
 
@@ -45,7 +45,7 @@ pub(super) fn snake(name: &str) -> String {
 
 fn known_only(value: &Value, known: &[&str], at: &str, wrong: &mut Vec<String>) {
     for (name, _) in fields(value) {
-        // Both spellings are read.
+        // Both spellings are accepted.
         if !known.iter().any(|known| known == name || snake(known) == *name) {
             let at = if at.is_empty() { String::new() } else { format!(" at '{at}'") };
             wrong.push(format!("Unknown name \"{name}\"{at}: Cannot find field."));

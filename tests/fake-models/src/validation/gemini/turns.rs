@@ -1,4 +1,4 @@
-//! What binds a content to its neighbours: responses to calls, calls to signatures.
+//! Validates dependencies between contents: responses and calls, calls and signatures.
 
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ use crate::script::FakeModel;
 use crate::signatures;
 use crate::validation::fields::{list, text};
 
-/// The names of the calls, or of the responses, in a content.
+/// Returns the names of the calls or responses in a content.
 fn names<'a>(content: Option<&'a Value>, field: &str) -> Vec<&'a str> {
     let parts = content.map(|content| list(content, "parts")).unwrap_or_default().iter();
     parts.filter_map(|part| part.get(field)).map(|inner| text(inner, "name")).collect()
@@ -38,7 +38,7 @@ pub(super) fn calls_and_responses(body: &Value) -> GeminiCheckResult {
                      call parts of the function call turn.",
                 ));
             }
-            // Responses are told apart by their order, and by name where that shows a mistake.
+            // Responses are matched by order; the name only shows mistakes.
             if let Some(name) = responses.iter().find(|name| !calls.contains(name)) {
                 return Err(ProviderApiError::invalid(format!(
                     "Please ensure that function response turn answers the functions of the function call turn: \
@@ -56,7 +56,8 @@ pub(super) fn calls_and_responses(body: &Value) -> GeminiCheckResult {
     Ok(())
 }
 
-/// In the current turn, the first call of each step carries its signature; and no signature is made up.
+/// Checks that the first call of each step in the current turn has its signature, and that all signatures are
+/// genuine.
 pub(super) fn check_signatures(body: &Value, model: &FakeModel) -> GeminiCheckResult {
     let contents = list(body, "contents");
     let speaks = |content: &Value| {

@@ -1,4 +1,4 @@
-//! The conversation: roles, contents, and results that answer calls.
+//! Validates the conversation: roles, contents, and results of calls.
 
 use serde_json::Value;
 
@@ -17,7 +17,7 @@ pub(super) fn messages(messages: &[Value]) -> ChatCheckResult {
         .param("messages")
         .code("empty_array"));
     }
-    // Ids of calls that wait for their results.
+    // Ids of calls without results so far.
     let mut open: Vec<&str> = Vec::new();
     for (number, message) in messages.iter().enumerate() {
         let at = format!("messages[{number}]");
