@@ -18,7 +18,8 @@ fn request(package: &str) -> AuthorizationRequest {
     }
 }
 
-/// An app that is at the first thing that it was told until the sender is dropped, and what it has been told since.
+/// Creates an app that is blocked in its first event until the sender is dropped, and the list of its later
+/// events.
 fn busy() -> (AppChannel, Sender<()>, Receiver<String>) {
     let (done, work) = channel::<()>();
     let (told, events) = channel();
@@ -44,7 +45,7 @@ fn busy() -> (AppChannel, Sender<()>, Receiver<String>) {
 }
 
 #[tokio::test]
-async fn an_app_that_is_behind_is_told_later_and_not_of_everything() {
+async fn a_slow_app_gets_events_later_and_not_all() {
     let (shell, done, events) = busy();
     let tasks = || tokio::runtime::Handle::current().metrics().num_alive_tasks();
     let before = tasks();
@@ -61,14 +62,14 @@ async fn an_app_that_is_behind_is_told_later_and_not_of_everything() {
     let expected: BTreeSet<String> =
         (0..QUEUE_CAPACITY + MAX_WAITING_TASKS).map(|i| format!("offer app{i}")).collect();
     assert_eq!(told, expected);
-    // Those who waited are through: there are places again.
+    // The waiting senders are done, so there is space again.
     shell.notify_authorization_required(&request("another"));
     shell.flush().await;
     assert_eq!(events.try_iter().collect::<Vec<_>>(), ["offer another"]);
 }
 
 #[tokio::test]
-async fn a_question_that_was_never_shown_is_not_taken_back() {
+async fn a_question_that_was_never_shown_is_not_withdrawn() {
     let (shell, done, events) = busy();
     for i in 0..QUEUE_CAPACITY {
         shell.notify_authorization_required(&request(&format!("app{i}")));
@@ -82,7 +83,7 @@ async fn a_question_that_was_never_shown_is_not_taken_back() {
 
     let shown = request("shown");
     let mut shown = std::pin::pin!(shell.request_consent(&shown));
-    // Polled until the app was told.
+    // Polled until the app has got the event.
     tokio::select! {
         biased;
         _ = &mut shown => panic!("nobody has answered"),
@@ -92,7 +93,7 @@ async fn a_question_that_was_never_shown_is_not_taken_back() {
 }
 
 #[tokio::test]
-async fn a_question_that_nobody_waits_for_any_more_is_taken_back() {
+async fn an_abandoned_question_is_withdrawn() {
     let (shell, done, events) = busy();
     drop(done);
     let shown = request("shown");

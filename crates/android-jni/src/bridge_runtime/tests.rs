@@ -11,7 +11,7 @@ use crate::settings::BridgeSettings;
 const PACKAGE: &str = "com.example.notes";
 const AUTHORITY: &str = "com.example.notes.clawseed.tools";
 
-/// Of a gateway that nobody is at home at.
+/// Returns settings for a gateway that does not exist.
 fn settings() -> BridgeSettings {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -25,12 +25,12 @@ fn empty_list() -> Bundle {
     Bundle::new().with("status", "success").with("data", r#"{"tools":[]}"#)
 }
 
-/// A shell whose app is told nothing before `gate` says so, and what it was told.
+/// Creates a channel whose app gets no event before `gate` opens, and the list of its events.
 fn behind(gate: Receiver<()>) -> (AppChannel, Receiver<String>) {
     let (told, events) = channel();
     let mut open = false;
     let shell = AppChannel::with_callback(move |event| {
-        // Open for good when the other end is gone.
+        // Open permanently once the other end is dropped.
         open = open || gate.recv().is_err();
         let _ = told.send(match event {
             AppEvent::Names(names) => format!("names {names}"),
@@ -41,7 +41,7 @@ fn behind(gate: Receiver<()>) -> (AppChannel, Receiver<String>) {
 }
 
 #[test]
-fn names_that_were_given_just_before_the_end_are_told() {
+fn names_given_just_before_the_end_are_sent() {
     let (asked, was_asked) = channel();
     let host = MemoryHost::new();
     host.install(MemoryApp::cetp(PACKAGE, move |_| {
@@ -58,7 +58,7 @@ fn names_that_were_given_just_before_the_end_are_told() {
         let _ = ended.send(());
         ran
     });
-    // Far less than the app may take, and far more than stopping does.
+    // Far less than the app may take, and far more than stopping takes.
     assert!(has_ended.recv_timeout(SHUTDOWN_TIMEOUT / 5).is_err(), "it has not waited for the app");
     drop(open);
     assert!(stopping.join().unwrap());
@@ -70,7 +70,7 @@ fn names_that_were_given_just_before_the_end_are_told() {
 }
 
 #[test]
-fn an_app_that_never_listens_keeps_no_bridge_from_stopping() {
+fn an_unresponsive_app_does_not_prevent_stopping() {
     let (_shut, gate) = channel();
     let (shell, events) = behind(gate);
     let number = RunningBridge::start(Arc::new(MemoryHost::new()), shell, settings()).unwrap();
@@ -80,7 +80,7 @@ fn an_app_that_never_listens_keeps_no_bridge_from_stopping() {
 }
 
 #[test]
-fn only_so_much_is_asked_of_a_user_at_once() {
+fn the_number_of_requests_is_limited() {
     let host = MemoryHost::new();
     host.install(MemoryApp::cetp(PACKAGE, |_| {
         Ok(Some(

@@ -16,9 +16,9 @@ fn read(bytes: &[u8]) -> Result<Bundle, CodecError> {
     Ok(bundle)
 }
 
-/// The bytes that `dev.toolway.host.WriterTest` expects of the Java side for the same bundle.
+/// Checks the bytes that `dev.toolway.host.WriterTest` expects from Java for the same bundle.
 #[test]
-fn the_bytes_are_those_that_java_writes() {
+fn the_bytes_equal_those_of_java() {
     let bundle = Bundle::new()
         .with("data", "ä")
         .with("int", 258)
@@ -41,7 +41,7 @@ fn the_bytes_are_those_that_java_writes() {
 }
 
 #[test]
-fn what_is_cut_too_long_or_unknown_is_refused() {
+fn invalid_bytes_are_refused() {
     let whole = written(&Bundle::new().with("a", "b").with("c", BundleValue::Double(1.5)));
     for end in 0..whole.len() {
         assert!(read(&whole[..end]).is_err(), "{end} bytes were taken for all {}", whole.len());
@@ -55,7 +55,7 @@ fn what_is_cut_too_long_or_unknown_is_refused() {
 }
 
 #[test]
-fn bundles_within_bundles_have_a_bound_both_ways() {
+fn the_nesting_of_bundles_is_limited_in_both_directions() {
     let nested = |depth: usize| {
         (1..depth).fold(Bundle::new().with("end", 1), |inner, _| Bundle::new().with("inner", inner))
     };
@@ -67,7 +67,7 @@ fn bundles_within_bundles_have_a_bound_both_ways() {
 }
 
 #[test]
-fn a_value_known_only_by_its_class_is_read_and_not_sent() {
+fn a_value_of_an_unknown_class_can_be_read_but_not_sent() {
     let bundle = Bundle::new().with("a", BundleValue::Other("java.util.Date".to_owned()));
     assert_eq!(CodecWriter::default().bundle(&bundle), Err(CodecError::Unsendable));
     let expected: Bundle = [("a".to_owned(), BundleValue::Other("X".to_owned()))].into_iter().collect();
@@ -94,13 +94,13 @@ fn values() -> impl Strategy<Value = BundleValue> {
 
 proptest! {
     #[test]
-    fn what_was_written_is_read(values in prop::collection::vec((".*", values()), 0..6)) {
+    fn encoded_values_can_be_decoded(values in prop::collection::vec((".*", values()), 0..6)) {
         let bundle: Bundle = values.into_iter().collect();
         prop_assert_eq!(read(&written(&bundle)), Ok(bundle));
     }
 
     #[test]
-    fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+    fn any_bytes_are_decoded_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         let _ = read(&bytes);
     }
 }

@@ -11,7 +11,7 @@ fn least() -> Bundle {
 }
 
 #[test]
-fn what_is_not_said_keeps_its_default() {
+fn missing_options_have_defaults() {
     let settings = BridgeSettings::from_bundle(&least()).unwrap();
     assert_eq!(settings.url, "http://127.0.0.1:7717");
     assert_eq!(settings.token.expose_secret(), "tw_device_1");
@@ -23,7 +23,7 @@ fn what_is_not_said_keeps_its_default() {
 }
 
 #[test]
-fn what_is_said_counts() {
+fn given_options_are_used() {
     let pin = format!("sha256:{}", "ab".repeat(32));
     let said = least()
         .with("key", pin.as_str())
@@ -38,7 +38,7 @@ fn what_is_said_counts() {
 }
 
 #[test]
-fn what_can_not_be_used_is_named() {
+fn invalid_options_are_named() {
     let refused = |said: Bundle| BridgeSettings::from_bundle(&said).unwrap_err().to_string();
     assert_eq!(BridgeSettings::from_bundle(&Bundle::new()).unwrap_err(), BadBridgeSettings::Missing("url"));
     assert_eq!(refused(least().with("name", 5)), "name is an int, and should be a string");

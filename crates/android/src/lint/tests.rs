@@ -20,7 +20,7 @@ fn manifest_of(apk: &[u8]) -> Vec<LintFinding> {
     lint_manifest(&Apk::read(Cursor::new(apk), None).unwrap().manifest)
 }
 
-/// `level location: message`, one a line.
+/// Formats findings as `level location: message`, one per line.
 fn lines(findings: &[LintFinding]) -> Vec<String> {
     findings.iter().map(|it| format!("{:?} {}: {}", it.level, it.location, it.message)).collect()
 }
@@ -33,7 +33,7 @@ fn has(findings: &[LintFinding], level: LintLevel, place: &str, what: &str) {
 }
 
 #[test]
-fn the_tutorial_s_own_manifest_has_its_two_faults() {
+fn the_tutorials_manifest_has_two_known_problems() {
     let findings = manifest_of(include_bytes!("../../fixtures/tutorial/tutorial.apk"));
     let errors: Vec<_> = findings.iter().filter(|it| it.level == LintLevel::Error).cloned().collect();
     assert_eq!(errors.len(), 2, "{:#?}", lines(&errors));
@@ -49,7 +49,7 @@ fn the_tutorial_s_own_manifest_has_its_two_faults() {
 }
 
 #[test]
-fn an_open_provider_is_warned_of() {
+fn an_open_provider_causes_a_warning() {
     let findings = manifest_of(include_bytes!("../../fixtures/open/open.apk"));
     assert_eq!(
         lines(&findings),
@@ -80,7 +80,7 @@ fn a_consumer_manifest_without_queries_is_reported_a7() {
 }
 
 #[test]
-fn every_fault_of_a_manifest_is_found() {
+fn every_problem_of_a_manifest_is_found() {
     let findings = manifest_of(include_bytes!("../../fixtures/broken/broken.apk"));
     let error = |place: &str, what: &str| has(&findings, LintLevel::Error, place, what);
     error("<service .NotExported>", "it is not exported");
@@ -99,7 +99,7 @@ fn every_fault_of_a_manifest_is_found() {
 }
 
 #[test]
-fn mcp_apps_are_looked_at_as_their_dialect_has_it() {
+fn mcp_apps_are_checked_by_their_dialect() {
     let weather = manifest_of(include_bytes!("../../fixtures/weather/weather.apk"));
     assert!(weather.iter().all(|it| it.level == LintLevel::Note), "{:#?}", lines(&weather));
     has(&weather, LintLevel::Note, "<provider .McpToolProvider>", "its tools may act");
@@ -107,7 +107,7 @@ fn mcp_apps_are_looked_at_as_their_dialect_has_it() {
     assert!(calculator.iter().all(|it| it.level == LintLevel::Note), "{:#?}", lines(&calculator));
 }
 
-/// A provider of two tools, which answers calls as the test says.
+/// Scans a provider with two tools, which answers calls with this function.
 async fn listed(
     tools: Value,
     answer: impl Fn(&str, &str) -> Result<Option<Bundle>, CallFailure> + Send + Sync + 'static,
@@ -162,7 +162,7 @@ async fn a_provider_that_checks_its_arguments_has_no_findings() {
 }
 
 #[tokio::test]
-async fn a_provider_that_takes_anything_is_told_of_each() {
+async fn missing_argument_checks_are_reported() {
     let success = || Ok(Some(Bundle::new().with("status", "success").with("data", "{}")));
     let (reach, provider) = listed(tools(), move |tool, _| match tool {
         "all" => Ok(None),
@@ -183,7 +183,7 @@ async fn a_provider_that_takes_anything_is_told_of_each() {
 }
 
 #[tokio::test]
-async fn schemas_and_names_are_looked_at() {
+async fn schemas_and_names_are_checked() {
     let (_, mut provider) = listed(
         json!([
             {"name": "a_tool_with_a_name_that_is_much_longer_than_it_should_be", "description": "x", "parameters":
@@ -204,7 +204,7 @@ async fn schemas_and_names_are_looked_at() {
 }
 
 #[tokio::test]
-async fn an_intent_that_is_no_action_is_an_error() {
+async fn an_intent_other_than_an_action_is_an_error() {
     let (_, mut provider) = listed(tools(), |_, _| Ok(None)).await;
     provider.state = ProviderState::AuthorizationRequired {
         message: "Not yet".to_owned(),
@@ -217,7 +217,7 @@ async fn an_intent_that_is_no_action_is_an_error() {
 }
 
 #[tokio::test]
-async fn tools_that_may_act_are_called_only_where_that_was_asked_for() {
+async fn tools_that_may_act_are_called_only_on_request() {
     let (reach, mut provider) = listed(tools(), |_, _| Ok(None)).await;
     provider.dialect = ProviderDialect::McpA;
     let probed = probe(&reach, &provider, SECOND, false).await;

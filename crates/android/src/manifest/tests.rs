@@ -1,4 +1,4 @@
-//! Against what Android's own compiler made (`fixtures/`), and against bytes that nobody should have made.
+//! Tests with output of Android's own compiler (`fixtures/`), and with invalid bytes.
 
 use std::io::{Cursor, Read};
 
@@ -9,7 +9,7 @@ use super::{Apk, ApkError, AppComponent, AppManifest};
 use crate::host::ManifestMetaData;
 
 const SAMPLE: &[u8] = include_bytes!("../../fixtures/sample/sample.apk");
-/// As `apksigner verify --print-certs` prints it.
+/// As printed by `apksigner verify --print-certs`.
 const CERTIFICATE: &str = "b4cf86e52bec83cb2f648b222b195a699e93daee5806bbad06eff4ef921a0f57";
 
 fn sample() -> AppManifest {
@@ -29,7 +29,7 @@ fn component<'a>(all: &'a [AppComponent], class: &str) -> &'a AppComponent {
 }
 
 #[test]
-fn an_apk_says_who_it_is() {
+fn an_apk_has_its_manifest() {
     let manifest = sample();
     assert_eq!(manifest.package, "com.example.sample");
     assert_eq!(manifest.version_code, Some(7));
@@ -47,7 +47,7 @@ fn the_signing_certificate_is_the_one_that_apksigner_prints() {
 }
 
 #[test]
-fn permissions_are_told_with_their_level() {
+fn permissions_have_their_level() {
     let permissions = sample().permissions;
     let all: Vec<_> =
         permissions.iter().map(|it| (it.name.as_str(), it.protection_level, it.is_described)).collect();
@@ -128,7 +128,7 @@ fn the_queries_element_of_a_manifest_is_read_a7() {
 }
 
 #[test]
-fn without_its_resources_a_manifest_says_what_stands_in_itself() {
+fn a_manifest_is_readable_without_its_resources() {
     let manifest = AppManifest::read(&entry("AndroidManifest.xml")).unwrap();
     assert_eq!(manifest.package, "com.example.sample");
     assert_eq!(manifest.label, None);
@@ -137,7 +137,7 @@ fn without_its_resources_a_manifest_says_what_stands_in_itself() {
 }
 
 #[test]
-fn what_is_no_apk_is_refused_in_words() {
+fn invalid_apks_are_refused_with_a_message() {
     let read = |bytes: &[u8]| Apk::read(Cursor::new(bytes.to_vec()), None).unwrap_err().to_string();
     assert!(read(b"").starts_with("it is no APK"), "{}", read(b""));
     assert!(read(b"<manifest/>").starts_with("it is no APK"));
@@ -158,7 +158,7 @@ fn zipped(entries: &[(&str, &[u8])]) -> Vec<u8> {
     writer.finish().unwrap().into_inner()
 }
 
-/// A document of `depth` elements within one another, each of which is the whole pool's one string.
+/// Creates a document of `depth` nested elements, each with the pool's only string as its name.
 fn nested(depth: usize, attributes: usize) -> Vec<u8> {
     let chunk = |kind: u16, header: u16, body: &[u8]| {
         let size = u32::try_from(8 + body.len()).unwrap();
@@ -183,7 +183,7 @@ fn nested(depth: usize, attributes: usize) -> Vec<u8> {
 }
 
 #[test]
-fn elements_within_elements_have_an_end() {
+fn the_nesting_of_elements_is_limited() {
     let refusal = |bytes: &[u8]| AppManifest::read(bytes).unwrap_err().to_string();
     let too_much = "its manifest can't be read: it has more in it than any manifest has";
     assert_eq!(refusal(&nested(20, 0)), "its manifest can't be read: it names no package");
@@ -192,7 +192,7 @@ fn elements_within_elements_have_an_end() {
 }
 
 #[test]
-fn an_entry_that_unpacks_to_more_than_a_manifest_has_is_left() {
+fn an_entry_that_unpacks_to_too_much_is_refused() {
     let bomb = zipped(&[("AndroidManifest.xml", &vec![0; 9 << 20])]);
     assert!(bomb.len() < 100_000);
     let error = Apk::read(Cursor::new(bomb), None).unwrap_err();
@@ -200,9 +200,10 @@ fn an_entry_that_unpacks_to_more_than_a_manifest_has_is_left() {
 }
 
 #[test]
-fn references_in_a_ring_lead_nowhere() {
+fn circular_references_are_unresolved() {
     let (manifest, mut table) = (entry("AndroidManifest.xml"), entry("resources.arsc"));
-    // `string/authority` (as `aapt dump resources` numbers it) refers to the next one; let it refer to itself.
+    // `string/authority` (as `aapt dump resources` numbers it) refers to the next resource; this makes it
+    // refer to itself.
     let reference = |id: u32| [&[8, 0, 0, 1][..], &id.to_le_bytes()].concat();
     let at = table.windows(8).position(|it| it == reference(0x7f02_0003)).unwrap();
     table[at..at + 8].copy_from_slice(&reference(0x7f02_0002));
@@ -215,7 +216,7 @@ fn references_in_a_ring_lead_nowhere() {
 }
 
 #[test]
-fn every_beginning_of_a_file_is_read_or_refused() {
+fn truncated_files_are_parsed_or_refused() {
     let (manifest, table) = (entry("AndroidManifest.xml"), entry("resources.arsc"));
     for end in 0..manifest.len() {
         let _ = AppManifest::read_with(&manifest[..end], &table);
@@ -229,7 +230,7 @@ fn every_beginning_of_a_file_is_read_or_refused() {
 }
 
 #[test]
-fn chunks_that_say_they_have_no_length_are_none() {
+fn chunks_without_a_length_are_ignored() {
     assert!(ResourceChunk::first(ByteSlice::new(&[3, 0, 8, 0, 0, 0, 0, 0])).is_none());
     assert!(ResourceChunk::first(ByteSlice::new(&[3, 0, 0, 0, 8, 0, 0, 0])).is_none());
     assert!(ResourceChunk::first(ByteSlice::new(&[3, 0, 8, 0, 9, 0, 0, 0])).is_none());
@@ -238,7 +239,7 @@ fn chunks_that_say_they_have_no_length_are_none() {
 
 proptest! {
     #[test]
-    fn changed_bytes_are_read_or_refused(changes in proptest::collection::vec((any::<u16>(), any::<u8>()), 1..12)) {
+    fn changed_bytes_are_parsed_or_refused(changes in proptest::collection::vec((any::<u16>(), any::<u8>()), 1..12)) {
         let (mut manifest, mut table, mut apk) = (entry("AndroidManifest.xml"), entry("resources.arsc"), SAMPLE.to_vec());
         for (at, byte) in changes {
             for bytes in [&mut manifest, &mut table, &mut apk] {

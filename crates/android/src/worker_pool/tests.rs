@@ -3,16 +3,16 @@ use std::thread::ThreadId;
 
 use super::*;
 
-/// Long enough for anything that is not meant to be late.
+/// A timeout that is only reached in a failing test.
 const AMPLE: Duration = Duration::from_secs(30);
 
-/// A provider of an app of its own.
+/// Returns the owner for the only provider of an app.
 fn lane(name: &str) -> JobOwner {
     JobOwner::new(name, format!("{name}.tools"))
 }
 
 #[tokio::test]
-async fn a_job_runs_on_a_thread_of_its_own_and_the_next_one_on_the_same() {
+async fn the_thread_of_a_job_is_reused() {
     let workers = WorkerPool::default();
     let here = std::thread::current().id();
     let mut threads: Vec<ThreadId> = Vec::new();
@@ -20,7 +20,7 @@ async fn a_job_runs_on_a_thread_of_its_own_and_the_next_one_on_the_same() {
         let thread = workers.run(&lane("a"), AMPLE, || std::thread::current().id()).await.unwrap();
         assert_ne!(thread, here);
         threads.push(thread);
-        // The thread goes on the list of idle ones after it has answered.
+        // The thread is added to the idle list after it has answered.
         while workers.state.lock().idle.is_empty() {
             tokio::task::yield_now().await;
         }
@@ -51,7 +51,7 @@ async fn a_hanging_provider_is_abandoned_counted_and_not_called_again_a1() {
 }
 
 #[tokio::test]
-async fn a_call_that_nobody_waits_for_any_more_is_left_behind_as_well() {
+async fn a_cancelled_call_counts_as_abandoned() {
     let workers = WorkerPool::default();
     let (started, has_started) = tokio::sync::oneshot::channel();
     let (release, hold) = channel::<()>();
@@ -87,7 +87,7 @@ async fn a_panic_is_an_error_and_costs_no_thread() {
 }
 
 #[tokio::test]
-async fn one_provider_is_asked_so_many_things_at_a_time_and_the_others_wait() {
+async fn the_number_of_parallel_jobs_per_provider_is_limited() {
     let workers = WorkerPool::default();
     let running = Arc::new(Mutex::new((0usize, 0usize)));
     let calls = (0..MAX_WAITING_PER_APP).map(|_| {
@@ -114,7 +114,7 @@ async fn one_provider_is_asked_so_many_things_at_a_time_and_the_others_wait() {
 }
 
 #[tokio::test]
-async fn an_app_with_many_providers_that_hang_keeps_no_other_app_waiting() {
+async fn many_hanging_providers_of_one_app_do_not_block_other_apps() {
     let workers = WorkerPool::default();
     let mut releases = Vec::new();
     let mut missed = Vec::new();
@@ -131,7 +131,7 @@ async fn an_app_with_many_providers_that_hang_keeps_no_other_app_waiting() {
 }
 
 #[tokio::test]
-async fn who_comes_to_a_crowded_app_is_told_at_once_and_one_whose_turn_does_not_come_asked_nothing() {
+async fn jobs_over_the_limit_of_an_app_fail_at_once() {
     let workers = WorkerPool::default();
     let (release, hold) = channel::<()>();
     let hold = Arc::new(Mutex::new(hold));

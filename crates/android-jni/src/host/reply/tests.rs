@@ -11,7 +11,7 @@ fn written(write: impl FnOnce(&mut CodecWriter) -> Result<(), CodecError>) -> Ve
 }
 
 #[test]
-fn each_failure_is_what_java_says_it_is() {
+fn each_failure_is_decoded() {
     let failure = |kind: u8, texts: &[&str]| {
         let answer = written(|to| {
             to.byte(kind);
@@ -33,7 +33,7 @@ fn each_failure_is_what_java_says_it_is() {
     assert_eq!(read(&[0, 0], |_| Ok(())), Err(CodecError::TrailingBytes));
 }
 
-/// The version is what the compiler of the manifest made of `android:value="1"`: an integer.
+/// The version is an integer, the type that the manifest's compiler chooses for `android:value="1"`.
 #[test]
 fn meta_data_from_java_keeps_its_manifest_type_a3() {
     let answer = written(|to| {
@@ -64,7 +64,7 @@ fn meta_data_from_java_keeps_its_manifest_type_a3() {
 }
 
 #[test]
-fn nobody_may_serve_an_authority_and_a_provider_may_give_nothing() {
+fn an_unknown_authority_and_a_missing_bundle_are_decoded() {
     assert_eq!(read(&[0, 0], owner), Ok(Ok(None)));
     let bundle = |from: &mut CodecReader<'_>| Ok(if from.flag()? { Some(from.bundle()?) } else { None });
     assert_eq!(read(&[0, 0], bundle), Ok(Ok(None)));

@@ -1,4 +1,4 @@
-//! The user is asked, the app's screen opened, the call made once more.
+//! Asking the user, opening the app's screen, and repeating the call.
 
 use super::*;
 
@@ -29,7 +29,7 @@ async fn a_denied_call_is_not_retried_and_opens_no_app_a4() {
     assert!(asked.requests.lock().is_empty());
 }
 
-/// A user who agrees, or does not, and comes back once the app was opened.
+/// A user who agrees or declines, and returns once the app was opened.
 #[derive(Default)]
 struct ScriptedPrompt {
     declines: bool,
@@ -51,7 +51,7 @@ impl AuthorizationPrompt for ScriptedPrompt {
     }
 }
 
-/// An app that wants to be allowed, is once it was opened, and counts its calls.
+/// An app that requires authorization, is authorized once it was opened, and counts its calls.
 struct GuardedApp {
     allowed: Arc<Mutex<bool>>,
     ids: Arc<Mutex<Vec<String>>>,
@@ -141,7 +141,7 @@ async fn an_authorize_intent_opens_only_in_the_providers_own_package_a5() {
 }
 
 #[tokio::test]
-async fn a_user_who_declines_is_asked_once_and_nothing_is_opened() {
+async fn a_user_who_declines_is_asked_once() {
     let (guarded, app) = GuardedApp::app(Some("com.guarded.ALLOW"));
     let asked = Arc::new(ScriptedPrompt { declines: true, ..ScriptedPrompt::default() });
     let prompt = Arc::clone(&asked) as Arc<dyn AuthorizationPrompt>;
@@ -155,7 +155,7 @@ async fn a_user_who_declines_is_asked_once_and_nothing_is_opened() {
     assert_eq!(asked.requests.lock().len(), 1);
 }
 
-/// A user who thinks until they are told to agree.
+/// A user who waits until they are told to agree.
 struct SlowPrompt {
     agree: tokio::sync::Semaphore,
     asked: watch::Sender<usize>,
@@ -175,7 +175,7 @@ impl AuthorizationPrompt for SlowPrompt {
 }
 
 #[tokio::test]
-async fn calls_that_wait_for_the_same_app_ask_once_together() {
+async fn calls_that_wait_for_the_same_app_share_one_question() {
     let (guarded, app) = GuardedApp::app(Some("com.guarded.ALLOW"));
     let slow = Arc::new(SlowPrompt { agree: tokio::sync::Semaphore::new(0), asked: watch::Sender::new(0) });
     let prompt = Arc::clone(&slow) as Arc<dyn AuthorizationPrompt>;
@@ -203,7 +203,7 @@ async fn calls_that_wait_for_the_same_app_ask_once_together() {
 }
 
 #[tokio::test]
-async fn a_user_who_never_answers_ends_the_wait_not_the_call_for_ever() {
+async fn a_question_without_an_answer_times_out() {
     let (_guarded, app) = GuardedApp::app(None);
     let slow = Arc::new(SlowPrompt { agree: tokio::sync::Semaphore::new(0), asked: watch::Sender::new(0) });
     let options = BridgeOptions { consent_timeout: Duration::from_millis(30), ..options() };
@@ -215,7 +215,7 @@ async fn a_user_who_never_answers_ends_the_wait_not_the_call_for_ever() {
 }
 
 #[tokio::test]
-async fn an_app_that_lists_only_when_allowed_is_shown_offered_and_listed_afterwards() {
+async fn an_app_that_lists_only_when_authorized_is_listed_afterwards() {
     let allowed = Arc::new(Mutex::new(false));
     let opened = Arc::clone(&allowed);
     let answer = move |call: &HostCall| {
@@ -255,7 +255,7 @@ async fn an_app_that_lists_only_when_allowed_is_shown_offered_and_listed_afterwa
 }
 
 #[tokio::test]
-async fn who_declined_is_left_alone_for_a_while() {
+async fn after_declining_the_user_is_not_asked_for_a_while() {
     let (guarded, app) = GuardedApp::app(Some("com.guarded.ALLOW"));
     let asked = Arc::new(ScriptedPrompt { declines: true, ..ScriptedPrompt::default() });
     let prompt = Arc::clone(&asked) as Arc<dyn AuthorizationPrompt>;

@@ -1,9 +1,9 @@
-//! Calls that fail: what is mended, what is said.
+//! Failed calls: retries and error messages.
 
 use super::*;
 
 #[tokio::test]
-async fn a_process_that_is_not_there_is_woken_once_and_the_call_made_again() {
+async fn a_missing_process_is_started_and_the_call_repeated() {
     let awake = Arc::new(Mutex::new(false));
     let (sleeps, wakes) = (Arc::clone(&awake), Arc::clone(&awake));
     let answer = executing(move |call| {
@@ -23,7 +23,7 @@ async fn a_process_that_is_not_there_is_woken_once_and_the_call_made_again() {
 }
 
 #[tokio::test]
-async fn an_app_is_opened_for_a_call_only_where_that_is_set_and_never_to_list() {
+async fn an_app_is_opened_only_for_calls_and_only_if_configured() {
     let missing = |_: &HostCall| Err(CallFailure::UnknownAuthority("Unknown authority".into()));
     for launch_apps in [false, true] {
         let tries = Arc::new(Mutex::new(0));
@@ -59,7 +59,7 @@ async fn an_app_is_opened_for_a_call_only_where_that_is_set_and_never_to_list() 
 }
 
 #[tokio::test]
-async fn only_what_reads_is_made_again_after_its_process_died_in_the_middle() {
+async fn only_read_only_calls_are_repeated_after_a_crash() {
     let tries = Arc::new(Mutex::new(Vec::new()));
     let of_cetp = Arc::clone(&tries);
     let dies = executing(move |call| {
@@ -97,7 +97,7 @@ async fn only_what_reads_is_made_again_after_its_process_died_in_the_middle() {
 }
 
 #[tokio::test]
-async fn every_way_to_fail_has_its_words() {
+async fn every_failure_has_its_message() {
     type HostReply = Result<Option<Bundle>, CallFailure>;
     let cases: Vec<(&str, HostReply, Code, &str)> = vec![
         (
@@ -159,7 +159,7 @@ async fn every_way_to_fail_has_its_words() {
 }
 
 #[tokio::test]
-async fn a_call_that_hangs_ends_with_its_deadline_and_others_go_on() {
+async fn a_hanging_call_times_out_without_affecting_others() {
     let (release, hold) = release_gate();
     let hung = executing(move |_| {
         let _ = hold.lock().recv();
@@ -181,7 +181,7 @@ async fn a_call_that_hangs_ends_with_its_deadline_and_others_go_on() {
 }
 
 #[tokio::test]
-async fn what_may_have_acted_is_never_said_to_be_worth_another_try() {
+async fn a_call_that_may_have_acted_is_never_retryable() {
     type Answered = Result<Option<Bundle>, CallFailure>;
     let threw =
         || CallFailure::Threw { class: "java.lang.IllegalStateException".into(), message: "oops".into() };
@@ -216,7 +216,7 @@ async fn what_may_have_acted_is_never_said_to_be_worth_another_try() {
 }
 
 #[tokio::test]
-async fn a_process_that_takes_too_long_to_start_is_shown_as_such_and_not_as_late() {
+async fn a_slow_start_of_a_process_has_its_own_error() {
     let missing = executing(|_| Err(CallFailure::UnknownAuthority("Unknown authority com.s".into())));
     let phone = BridgeHarness::with(vec![MemoryApp::cetp("com.s", missing)]);
     let (release, hold) = release_gate();

@@ -1,4 +1,4 @@
-//! Apps that hang, and hostile ones: nobody else notices.
+//! Hanging and hostile apps, which must not affect others.
 
 use super::*;
 
@@ -23,7 +23,7 @@ async fn a_hanging_provider_delays_no_other_provider_a1() {
 }
 
 #[tokio::test]
-async fn a_provider_that_never_answers_is_shown_as_such_after_its_deadline() {
+async fn a_provider_that_never_answers_is_reported_after_its_timeout() {
     let (_release, hold) = release_gate();
     let hung = move |_: &HostCall| {
         let _ = hold.lock().recv();
@@ -43,7 +43,7 @@ async fn a_provider_that_never_answers_is_shown_as_such_after_its_deadline() {
 }
 
 #[tokio::test]
-async fn hostile_lists_do_not_keep_others_from_standing() {
+async fn hostile_lists_do_not_affect_others() {
     let many: Vec<String> = (0..5_000)
         .map(|n| format!(r#"{{"name":"t{n}","description":"d","parameters":{{"type":"object"}}}}"#))
         .collect();
@@ -84,8 +84,8 @@ async fn hostile_lists_do_not_keep_others_from_standing() {
 }
 
 #[tokio::test]
-async fn two_hundred_providers_take_as_long_as_the_slowest_not_as_all_together() {
-    // Each waits until all are being asked at the same time: were they asked one after the other, none would answer.
+async fn two_hundred_providers_are_scanned_in_parallel() {
+    // Each waits until all are being asked at the same time; sequential requests would never be answered.
     let barrier = Arc::new(std::sync::Barrier::new(200));
     let tools: Vec<String> = (0..10).map(|n| format!(r#"{{"name":"t{n}","description":"d"}}"#)).collect();
     let list = success(&format!(r#"{{"tools":[{}]}}"#, tools.join(",")));
@@ -105,7 +105,7 @@ async fn two_hundred_providers_take_as_long_as_the_slowest_not_as_all_together()
     assert_eq!(phone.names().len(), 2_000);
 }
 
-/// Answers that wait until they are let go, and count themselves.
+/// Answers that wait until they are released, and count themselves.
 struct HeldReplies {
     release: Sender<()>,
     hold: Arc<Mutex<Receiver<()>>>,
@@ -154,7 +154,7 @@ async fn other_apps_can_be_added_and_removed_while_one_hangs_a1() {
 }
 
 #[tokio::test]
-async fn an_app_that_is_replaced_while_it_is_asked_is_what_it_is_now() {
+async fn an_app_replaced_during_a_scan_is_scanned_again() {
     let held = HeldReplies::new();
     let phone = BridgeHarness::with(vec![
         MemoryApp::cetp("com.a", held.when("list_tools")),
@@ -168,14 +168,14 @@ async fn an_app_that_is_replaced_while_it_is_asked_is_what_it_is_now() {
     phone.wait_for_scan(2).await;
     assert_eq!(phone.names(), ["a__new", "b__get_data"]);
     drop(held.release);
-    // The old answer comes now, and counts no more; a rescan shows that nothing of it was left.
+    // The old answer arrives now and is ignored; a rescan shows that nothing of it is left.
     phone.host.remove("com.b");
     phone.wait_for_scan(1).await;
     assert_eq!(phone.names(), ["a__new"]);
 }
 
 #[tokio::test]
-async fn who_hangs_when_asked_who_it_is_is_offered_all_the_same_and_can_be_called() {
+async fn a_hanging_description_does_not_prevent_calls() {
     let held = HeldReplies::new();
     let phone = BridgeHarness::with(vec![MemoryApp::cetp("com.a", held.when("get_provider_info"))]);
     let overview = phone.wait_for_scan(1).await;
@@ -185,7 +185,7 @@ async fn who_hangs_when_asked_who_it_is_is_offered_all_the_same_and_can_be_calle
 }
 
 #[tokio::test]
-async fn one_app_with_many_providers_that_hang_takes_nothing_from_others() {
+async fn many_hanging_providers_of_one_app_do_not_affect_others() {
     let held = HeldReplies::new();
     let authorities: Vec<String> = (0..300).map(|n| format!("com.many.a{n}")).collect();
     let entry = DeclarationEntry::McpMimeType { authorities: authorities.join(";") };

@@ -1,9 +1,9 @@
-//! The list: what is in it, under which names, and how it changes.
+//! The list of tools: content, names and changes.
 
 use super::*;
 
 #[tokio::test]
-async fn a_provider_is_found_named_listed_called_and_only_reads() {
+async fn a_provider_is_found_named_listed_and_called() {
     let phone = BridgeHarness::with(vec![MemoryApp::cetp("com.example.finance", good).label("Finance")]);
     let overview = phone.wait_for_scan(1).await;
     assert_eq!(overview.providers[0].state, ProviderState::Ready);
@@ -16,7 +16,7 @@ async fn a_provider_is_found_named_listed_called_and_only_reads() {
 }
 
 #[tokio::test]
-async fn packages_that_come_change_and_go_change_the_list_and_only_they_are_asked() {
+async fn only_changed_packages_are_scanned_again() {
     let asked = Arc::new(Mutex::new(0));
     let counted = Arc::clone(&asked);
     let counting = move |call: &HostCall| {
@@ -46,7 +46,7 @@ async fn packages_that_come_change_and_go_change_the_list_and_only_they_are_aske
 }
 
 #[tokio::test]
-async fn a_tool_that_the_app_does_not_know_any_more_is_listed_anew() {
+async fn a_tool_unknown_to_its_app_causes_a_new_list() {
     let lists = Arc::new(Mutex::new(0));
     let counted = Arc::clone(&lists);
     let forgetful = move |call: &HostCall| match call.method.as_str() {
@@ -98,7 +98,7 @@ async fn names_do_not_depend_on_which_app_answers_first_a10() {
 }
 
 #[tokio::test]
-async fn a_phone_that_goes_away_takes_its_tools_along_and_brings_them_back() {
+async fn tools_of_a_disconnected_phone_return_with_it() {
     let phone = BridgeHarness::with(vec![MemoryApp::cetp("com.a", good)]);
     phone.wait_for_scan(1).await;
     phone.host.set_fault(Some(HostError::new("no device").hint("plug it in")));
@@ -114,7 +114,7 @@ async fn a_phone_that_goes_away_takes_its_tools_along_and_brings_them_back() {
 }
 
 #[tokio::test]
-async fn the_devices_own_tools_stay_and_win() {
+async fn the_devices_own_tools_have_precedence() {
     let host = MemoryHost::new();
     host.install(MemoryApp::cetp("com.a", good));
     let device = Device::builder("http://127.0.0.1:9").token("none").build().unwrap();
@@ -139,7 +139,7 @@ async fn the_devices_own_tools_stay_and_win() {
 }
 
 #[tokio::test]
-async fn who_said_who_it_is_is_not_asked_again_before_it_changes() {
+async fn a_description_is_requested_again_only_after_a_change() {
     let asked = Arc::new(Mutex::new(0));
     let app = || {
         let counted = Arc::clone(&asked);
@@ -163,7 +163,7 @@ async fn who_said_who_it_is_is_not_asked_again_before_it_changes() {
 }
 
 #[tokio::test]
-async fn a_name_that_could_not_be_kept_is_not_given() {
+async fn a_name_that_cannot_be_stored_is_not_given() {
     let host = MemoryHost::new();
     host.install(MemoryApp::cetp("com.a", good));
     let device = Device::builder("http://127.0.0.1:9").token("none").build().unwrap();
@@ -191,7 +191,7 @@ async fn a_name_that_could_not_be_kept_is_not_given() {
 }
 
 #[tokio::test]
-async fn an_app_of_which_nobody_knows_who_signed_it_is_refused() {
+async fn an_app_with_an_unknown_signer_is_refused() {
     let phone = BridgeHarness::with(vec![MemoryApp::cetp("com.a", good).certificate(None)]);
     let overview = phone.wait_for_scan(1).await;
     let ProviderState::Refused { reason, hint, .. } = state(&overview, "com.a") else {

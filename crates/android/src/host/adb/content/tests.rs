@@ -30,7 +30,7 @@ fn a_call_without_extras_is_two_options() {
 }
 
 #[test]
-fn values_are_written_in_the_style_of_the_phone() {
+fn values_are_escaped_for_the_phones_version() {
     let json = r#"{"a":"b\\c"}"#;
     assert_eq!(
         command(&args(json), 0, ExtraEscaping::Raw).unwrap(),
@@ -43,13 +43,13 @@ fn values_are_written_in_the_style_of_the_phone() {
 }
 
 #[test]
-fn a_quote_ends_no_word_of_the_shell() {
+fn quotes_do_not_end_a_shell_word() {
     let line = command(&args("'; reboot; '"), 0, ExtraEscaping::Raw).unwrap();
     assert!(line.ends_with(r"--extra 'args:s:'\''; reboot; '\''' --extra tool_name:s:get"), "{line}");
 }
 
 #[test]
-fn the_style_matters_only_where_it_makes_a_difference() {
+fn the_escaping_style_matters_only_for_special_characters() {
     assert!(!needs_escaping(&call(None)));
     assert!(!needs_escaping(&args("{}")));
     assert!(needs_escaping(&args("a:b")));
@@ -58,7 +58,7 @@ fn the_style_matters_only_where_it_makes_a_difference() {
 }
 
 #[test]
-fn numbers_keep_their_type_or_are_not_sent() {
+fn numbers_keep_their_type_or_are_refused() {
     let one = call(Some(Bundle::new().with("n", 1)));
     assert!(command(&one, 0, ExtraEscaping::Backslash).unwrap().ends_with("--extra n:i:1"));
     assert!(matches!(command(&one, 0, ExtraEscaping::Raw), Err(CallFailure::Unsupported(_))));
@@ -67,7 +67,7 @@ fn numbers_keep_their_type_or_are_not_sent() {
 }
 
 #[test]
-fn what_adb_can_t_pass_is_refused_with_the_reason() {
+fn unsupported_values_are_refused_with_the_reason() {
     let map = Bundle::from_iter([("tool_arguments".to_owned(), BundleValue::Map(Vec::new()))]);
     assert_eq!(
         command(&call(Some(map)), 0, ExtraEscaping::Backslash),
@@ -106,7 +106,7 @@ fn answers_are_bundles_or_none() {
 }
 
 #[test]
-fn a_null_answer_of_an_older_phone_is_told_from_an_exception_of_the_app() {
+fn a_null_answer_of_an_older_phone_is_not_an_exception_of_the_app() {
     let message = "java.lang.NullPointerException: Attempt to invoke virtual method 'int android.os.Bundle.size()' on a null object reference";
     let own = format!(
         "Error while accessing provider:com.example.tools\n{message}\n\tat com.android.commands.content.Content$CallCommand.onExecute(Content.java:497)\n"
@@ -118,7 +118,7 @@ fn a_null_answer_of_an_older_phone_is_told_from_an_exception_of_the_app() {
 }
 
 #[test]
-fn what_was_thrown_is_told_apart() {
+fn exceptions_are_distinguished() {
     let denial = "Permission Denial: opening provider com.example.Tools from (null) (pid=4712, uid=2000) requires \
                   com.clawseed.permission.ACCESS_TOOLS or com.clawseed.permission.ACCESS_TOOLS";
     assert_eq!(
@@ -144,7 +144,7 @@ fn what_was_thrown_is_told_apart() {
 }
 
 #[test]
-fn usage_and_silence_are_told() {
+fn usage_output_and_silence_are_errors() {
     let usage =
         "usage: adb shell content [subcommand] [options]\n\n[ERROR] Binding not well formed: k:s:a:b\n";
     assert_eq!(

@@ -22,7 +22,7 @@ fn packages_have_a_path_with_equals_signs_and_a_version() {
 }
 
 #[test]
-fn services_are_components_one_a_line() {
+fn services_are_listed_one_per_line() {
     let got =
         services("com.example.finance/.clawseed.ToolProviderService\ncom.example.b/org.other.Service\n");
     let expected = [
@@ -52,7 +52,7 @@ const RESOLVERS: &str = "Provider Resolver Table:
 ";
 
 #[test]
-fn providers_are_found_by_what_they_answer_to() {
+fn providers_are_found_by_action_or_type() {
     let got = resolvers(RESOLVERS, &["application/vnd.mcp.tool", "se.premex.mcp.MCP_PROVIDER"]);
     let expected = [named("com.example.calc/.Provider"), named("com.example.weather/.McpToolProvider")];
     assert_eq!(got.into_iter().collect::<Vec<_>>(), expected);
@@ -80,7 +80,7 @@ ContentProvider Authorities:
 }
 
 #[test]
-fn a_permission_s_owner_is_that_of_its_own_block() {
+fn the_owner_of_a_permission_is_in_its_block() {
     let text = "Permissions:
   Permission [com.example.permission.OTHER] (fe54118):
     sourcePackage=android
@@ -109,7 +109,7 @@ fn an_activity_is_the_last_line() {
 }
 
 #[test]
-fn what_is_no_component_is_none() {
+fn invalid_components_are_ignored() {
     for text in ["", "a", "/", "a/", "/b", "a/b/c", "a b/c", "a/b c", "a/\u{1}", "\"a/b\""] {
         assert_eq!(ComponentName::parse(text), None, "{text:?}");
     }

@@ -9,13 +9,13 @@ const PIXEL: &str = "8A1X0001       device usb:1-2 product:shiba model:Pixel_8 d
 const EMULATOR: &str = "emulator-5554  device product:sdk model:sdk_gphone64 device:emu64 transport_id:2\n";
 
 #[test]
-fn the_only_phone_is_meant() {
+fn the_only_phone_is_selected() {
     assert_eq!(chosen(PIXEL, None), Ok("8A1X0001".to_owned()));
     assert_eq!(chosen("X\toffline\n8A1X0001\tdevice\n", None), Ok("8A1X0001".to_owned()));
 }
 
 #[test]
-fn several_phones_are_named() {
+fn with_several_phones_the_error_names_them() {
     let both = format!("{PIXEL}{EMULATOR}");
     let (message, hint) = chosen(&both, None).unwrap_err();
     assert_eq!(message, "several phones are connected: 8A1X0001 (Pixel 8), emulator-5554 (sdk gphone64)");
@@ -29,7 +29,7 @@ fn several_phones_are_named() {
 }
 
 #[test]
-fn a_phone_that_can_t_be_used_says_why() {
+fn an_unusable_phone_is_reported_with_the_reason() {
     let why = |row: &str| chosen(row, None).unwrap_err();
     assert_eq!(why("").0, "no phone is connected");
     let (message, hint) = why("8A1X0001 unauthorized usb:1-2 transport_id:1");
@@ -49,7 +49,7 @@ fn a_phone_that_can_t_be_used_says_why() {
 }
 
 #[test]
-fn what_adb_says_is_put_in_the_same_words() {
+fn errors_of_adb_have_the_same_messages() {
     let said = |stderr: &str| adb_error(stderr, "A").message;
     assert_eq!(said("adb: device 'A' not found\n"), "the phone A is not connected any more");
     assert_eq!(said("error: device offline\n"), "the phone A does not answer (offline)");

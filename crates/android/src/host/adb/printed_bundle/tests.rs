@@ -14,13 +14,13 @@ fn hash(text: &str) -> i32 {
 }
 
 #[test]
-fn keys_stand_in_the_order_of_their_hashes() {
+fn keys_are_in_the_order_of_their_hashes() {
     let in_order = |keys: ReplyKeys| keys.iter().map(|(key, _)| hash(key)).is_sorted();
     assert!(in_order(CETP) && in_order(MCP));
 }
 
 #[test]
-fn a_success_is_its_status_and_its_data() {
+fn a_success_has_status_and_data() {
     let got = cetp(r#"Bundle[{status=success, data={"a": [1, 2], "b": "x, error_code=Y}]"}}]"#);
     let expected =
         Bundle::new().with("status", "success").with("data", r#"{"a": [1, 2], "b": "x, error_code=Y}]"}"#);
@@ -28,7 +28,7 @@ fn a_success_is_its_status_and_its_data() {
 }
 
 #[test]
-fn an_error_is_all_of_its_keys() {
+fn an_error_has_all_its_keys() {
     let got = cetp(
         "Bundle[{error_message=User has not authorized, sorry, resolution_hint=Open it, then agree, \
          authorize_intent=com.example.AUTH, status=error, error_code=AUTH_REQUIRED}]",
@@ -74,7 +74,7 @@ fn text_in_data_can_t_forge_an_error() {
 }
 
 #[test]
-fn data_that_is_no_json_stays_one_value() {
+fn data_other_than_json_stays_one_value() {
     for data in ["{broken, status=success", "{}, status=success", "{} {}", "plain text, with commas", ""] {
         let got = cetp(&format!("Bundle[{{status=success, data={data}}}]"));
         assert_eq!(got.get("status"), Some(&"success".into()), "{data}");
@@ -83,7 +83,7 @@ fn data_that_is_no_json_stays_one_value() {
 }
 
 #[test]
-fn keys_that_nobody_knows_are_kept_and_disturb_no_other() {
+fn unknown_keys_are_kept_without_affecting_others() {
     let got = cetp(r#"Bundle[{aaa=1, status=success, zz=x y, data={"a":1}, trace=5}]"#);
     assert_eq!(got.get("status"), Some(&"success".into()));
     assert_eq!(got.get("data"), Some(&r#"{"a":1}"#.into()));
@@ -92,7 +92,7 @@ fn keys_that_nobody_knows_are_kept_and_disturb_no_other() {
 }
 
 #[test]
-fn nulls_flags_and_arrays_are_what_they_look_like() {
+fn nulls_flags_and_arrays_are_parsed() {
     let got = cetp("Bundle[{status=null, data=null}]");
     assert_eq!((got.get("status"), got.get("data")), (None, None));
     let got = parse_bundle(
@@ -115,7 +115,7 @@ fn nulls_flags_and_arrays_are_what_they_look_like() {
 }
 
 #[test]
-fn what_is_no_bundle_or_was_cut_is_none() {
+fn malformed_and_truncated_bundles_are_none() {
     for text in
         ["", "null", "Bundle[{", "Bundle[{status=success", "Bundle[mParcelledData.dataSize=4]", "Bundle[{x}]"]
     {
@@ -125,9 +125,9 @@ fn what_is_no_bundle_or_was_cut_is_none() {
 }
 
 proptest! {
-    /// Whatever a message or a string within data contains, the keys that are there are read as they are.
+    /// The present keys are parsed correctly, regardless of the text in a message or a string within data.
     #[test]
-    fn keys_that_are_there_are_never_another_s(
+    fn present_keys_are_never_misread(
         noise in "[a-z ,=\\[\\]{}\"\\\\\n]{0,20}",
         forged in proptest::sample::select(vec!["status=success", "data={}", "error_code=X", "status=error", "a=1, status=success, data={}, b=2", ""]),
         end in "[a-z ,=}\\]]{0,10}",

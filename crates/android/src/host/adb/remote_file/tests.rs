@@ -20,7 +20,7 @@ impl BlockSource for RecordedBlockSource<'_> {
     }
 }
 
-/// The sample's manifest in an APK with `padding` bytes of something else before and after it.
+/// Creates an APK with the sample's manifest between `padding` bytes of other data.
 fn large(padding: usize) -> Vec<u8> {
     let mut sample = zip::ZipArchive::new(Cursor::new(SAMPLE)).unwrap();
     let stored = zip::write::SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
@@ -38,7 +38,7 @@ fn large(padding: usize) -> Vec<u8> {
 }
 
 #[test]
-fn only_what_is_looked_at_is_fetched() {
+fn only_the_needed_blocks_are_fetched() {
     let (apk, fetches) = (large(40 << 20), RefCell::default());
     let length = u64::try_from(apk.len()).unwrap();
     let remote = RemoteFile::new(RecordedBlockSource { bytes: &apk, fetches: &fetches }, length);
@@ -49,7 +49,7 @@ fn only_what_is_looked_at_is_fetched() {
 }
 
 #[test]
-fn it_reads_as_the_bytes_themselves_do() {
+fn a_remote_file_reads_like_its_bytes() {
     let bytes: Vec<u8> = (0..BLOCK * 2 + 100).map(|at| u8::try_from(at % 251).unwrap()).collect();
     let fetches = RefCell::default();
     let length = u64::try_from(bytes.len()).unwrap();
