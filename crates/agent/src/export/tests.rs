@@ -70,7 +70,7 @@ fn record(store: &Store, number: u8, micros: u64) {
     }));
 }
 
-/// A session with something of everything.
+/// Creates a session with every kind of content.
 async fn session(folder: &tempfile::TempDir) -> (Store, SessionRecord) {
     let store =
         Store::open(&folder.path().join("data"), Arc::new(FrozenExportClock), StoreOptions::default())
@@ -229,12 +229,12 @@ try again
 ";
 
 #[tokio::test]
-async fn a_session_can_be_read() {
+async fn a_session_is_exported_as_markdown() {
     let folder = tempfile::tempdir().unwrap();
     let (store, session) = session(&folder).await;
     let text = markdown(&store, &session).await.unwrap();
     assert_eq!(text, MARKDOWN.replace("&quot;", "\""));
-    // By a reader of Markdown, too: these headings and no others, this HTML and no other.
+    // Also for a Markdown parser: only these headings, and only this HTML.
     use pulldown_cmark::{Event, Parser, Tag};
     let events: Vec<Event<'_>> = Parser::new(&text).collect();
     let quoted = |event: &Event<'_>| matches!(event, Event::Start(Tag::BlockQuote(_)));
@@ -244,7 +244,7 @@ async fn a_session_can_be_read() {
 }
 
 #[tokio::test]
-async fn a_session_can_be_taken_elsewhere() {
+async fn a_session_is_exported_as_json() {
     let folder = tempfile::tempdir().unwrap();
     let (store, session) = session(&folder).await;
     let text = json(&store, &session).await.unwrap();
@@ -274,7 +274,7 @@ async fn a_session_can_be_taken_elsewhere() {
 }
 
 #[tokio::test]
-async fn what_is_too_much_is_left_out_and_that_is_said() {
+async fn content_over_the_limit_is_omitted_with_a_note() {
     let folder = tempfile::tempdir().unwrap();
     let (store, _) = session(&folder).await;
     let turn = NewTurn {
@@ -292,7 +292,7 @@ async fn what_is_too_much_is_left_out_and_that_is_said() {
         store.sessions().append("three", vec![message], vec![], NOW).await.unwrap();
     }
     let session = store.sessions().get("s-1").await.unwrap().unwrap();
-    // Seventeen messages, of which eight are within the bound.
+    // Seventeen messages, eight of which are within the limit.
     let whole = SessionContents::read(&store, &session, 8 * 3060).await.unwrap();
     let text = markdown::write(&session, &whole);
     assert!(text.contains("*9 older messages are left out here.*"), "{text}");

@@ -2,8 +2,8 @@ use super::*;
 use proptest::prelude::*;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
-/// Parses a block quote with a heading after it as Markdown. Returns the first content that was outside of the
-/// quote, was HTML, or was a picture.
+/// Parses a block quote followed by a heading as Markdown. Returns the first content that was outside of the
+/// quote, was HTML, or was an image.
 fn broke_out(text: &str) -> Option<String> {
     let document = format!("{}\n# Ours\n", block_quote(text));
     let mut depth = 0_usize;
@@ -25,7 +25,7 @@ fn broke_out(text: &str) -> Option<String> {
     (headings != 1).then(|| format!("{headings} headings in {document}"))
 }
 
-/// The text that a reader sees, without what marks it up.
+/// Returns the visible text without markup.
 fn seen(text: &str) -> String {
     let document = block_quote(text);
     let text = |event| match event {
@@ -40,7 +40,7 @@ fn seen(text: &str) -> String {
 fn a_text_keeps_its_markdown_within_its_quote() {
     let text = "# Title\n\nSome *words* and `a < b`:\n\n```rust\nlet v: Vec<u8> = x;\n```\nThe end";
     let expected = "> # Title\n>\n> Some *words* and ``a < b``:\n>\n>\n> ```rust\n> let v: Vec<u8> = x;\n> ```\n>\n> The end\n";
-    // The longest run is three, so spans are set with four.
+    // The longest run is three, so spans get four backticks.
     assert_eq!(block_quote(text), expected.replace("``a < b``", "````a < b````"));
     assert_eq!(block_quote(""), ">\n");
 }
@@ -91,7 +91,7 @@ fn nothing_breaks_out() {
 }
 
 #[test]
-fn what_is_said_can_still_be_read() {
+fn the_text_stays_readable() {
     for text in ["a < b, c > d & e", "Vec<u8> and <b>", "use `Vec<u8>`!", "a `` b", "5 ! 6 ![x] !"] {
         assert_eq!(seen(text), text.replace('`', "").replace("a  b", "a `` b"), "{text}");
     }
@@ -100,7 +100,7 @@ fn what_is_said_can_still_be_read() {
 }
 
 #[test]
-fn a_block_of_code_is_closed_by_nothing_in_it() {
+fn the_content_of_a_code_block_does_not_close_it() {
     for text in ["x", "```\n# out\n```", "````\n`````\n~~~", "a\r```\r<b>"] {
         let document = format!("{}\n# Ours\n", code_block("text", text));
         let events: Vec<Event<'_>> = Parser::new(&document).collect();

@@ -16,7 +16,7 @@ async fn the_table_follows_its_file() {
     assert!(!prices.has_changed().await);
     assert_eq!(prices.table().prices().len(), 1);
 
-    // What is wrong is told, and what stood before stands.
+    // Problems are reported, and the previous table stays in use.
     std::fs::write(&file, format!("{TABLE}oops\n")).unwrap();
     assert!(prices.has_changed().await);
     let problems = prices.reload().await.unwrap_err();

@@ -43,7 +43,7 @@ fn a_table_is_read_and_written() {
 }
 
 #[test]
-fn odd_texts_and_small_prices_come_through() {
+fn unusual_texts_and_small_prices_are_preserved() {
     let odd = Price {
         model: "a/\"b\"\n\\".to_owned(),
         input: Some(1e-7),
@@ -55,7 +55,7 @@ fn odd_texts_and_small_prices_come_through() {
 }
 
 #[test]
-fn everything_that_is_wrong_is_told_with_its_line() {
+fn all_problems_are_reported_with_their_lines() {
     let text = "currency = \"dollars\"\nprices = 1\n[[price]]\nmodel = \"a/b\"\ninput = -1.0\noutput = 2\n\
          [[price]]\ninput = 1.0\n[[price]]\nmodel = \"a/b\"\noutput = 1\ninput = \"much\"\n[[price]]\nmodel = \"gpt\"\n\
          output = 1\n[[price]]\nmodel = \"a/c\"\n[[price]]\nmodel = \"a/d\"\ninput = nan\n[[price]]\nmodel = \"a/b\"\n\

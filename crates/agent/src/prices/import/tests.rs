@@ -9,7 +9,7 @@ fn read(text: &str) -> Result<PriceImport, PriceImportError> {
 }
 
 #[test]
-fn both_forms_are_taken_over() {
+fn both_formats_are_imported() {
     let usage = ModelUsage { input: Some(1_000_000), output: Some(1_000_000), ..ModelUsage::default() };
     let imported = read(LITELLM).unwrap();
     assert_eq!(imported.table.cost("openai/m", &usage).map(|cost| cost.amount), Some(3.0));
@@ -27,7 +27,7 @@ fn both_forms_are_taken_over() {
 }
 
 #[test]
-fn what_is_neither_is_refused_in_words() {
+fn other_formats_are_refused_with_a_message() {
     for text in ["", "{}", "{\"a\": 1}", "{\"a\": {\"b\": 1}}", "{broken", "currency = \"USD\""] {
         let error = read(text).unwrap_err();
         assert!(error.to_string().contains("list.json is neither"), "{text}: {error}");

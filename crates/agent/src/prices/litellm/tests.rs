@@ -1,6 +1,6 @@
 use super::*;
 
-/// Entries of the forms that the file has.
+/// Entries of all forms in the file.
 const FILE: &str = r#"{
     "sample_spec": {"litellm_provider": "one of", "mode": "one of: chat", "input_cost_per_token": 0.0,
         "max_input_tokens": "max input tokens, if the provider specifies it"},
@@ -35,7 +35,7 @@ fn found() -> LiteLlmPrices {
 }
 
 #[test]
-fn prices_are_taken_over_per_million_tokens() {
+fn prices_are_imported_per_million_tokens() {
     let price = |model: &str, input: f64, output: f64| Price {
         model: model.to_owned(),
         input: Some(input),
@@ -54,7 +54,7 @@ fn prices_are_taken_over_per_million_tokens() {
         Price { input: Some(2.5), output: Some(15.0), ..long },
         price("groq/m-fast", 0.05, 0.08),
         Price { cached: Some(0.1), context_window: Some(1_047_576), ..price("openai/m-chat", 0.4, 1.6) },
-        // Its prices can't be said, its size can.
+        // Its prices can't be represented, but its context size can.
         Price { input: None, output: None, context_window: Some(1000), ..price("openai/m-thinks", 0.0, 0.0) },
         Price { cache_written: Some(3.75), ..price("openrouter/maker/m", 3.0, 15.0) },
     ];
@@ -62,7 +62,7 @@ fn prices_are_taken_over_per_million_tokens() {
 }
 
 #[test]
-fn what_is_left_out_is_told() {
+fn omitted_entries_are_reported() {
     let mut notes = found().notes;
     notes.sort();
     let expected = [
@@ -81,7 +81,7 @@ fn what_is_left_out_is_told() {
 }
 
 #[test]
-fn several_steps_follow_each_other() {
+fn several_tiers_are_imported_in_order() {
     let fields = serde_json::json!({
         "input_cost_per_token": 1e-6, "output_cost_per_token": 2e-6,
         "input_cost_per_token_above_200k_tokens": 3e-6,

@@ -39,7 +39,7 @@ fn texts(messages: &[ModelMessage]) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn what_is_stored_is_loaded_as_it_was_said() {
+async fn stored_messages_are_loaded_unchanged() {
     let folder = tempfile::tempdir().unwrap();
     let store = store(&folder).await;
     begin(&store, "t", "How full is it?").await;
@@ -52,7 +52,7 @@ async fn what_is_stored_is_loaded_as_it_was_said() {
     let end = ModelMessage::assistant("87 %, I th");
     let new =
         vec![stored_message(&answer, false), stored_message(&results, false), stored_message(&end, true)];
-    // What a search looks through is what was said.
+    // The text for searches is that of the messages.
     assert_eq!(new.iter().map(|it| it.text.as_str()).collect::<Vec<_>>(), ["I look", "", "87 %, I th"]);
     store.sessions().append("t", new, vec![], 5).await.unwrap();
 
@@ -69,7 +69,7 @@ async fn what_is_stored_is_loaded_as_it_was_said() {
 }
 
 #[tokio::test]
-async fn what_a_summary_covers_is_not_told_again() {
+async fn summarized_messages_are_not_sent_again() {
     let folder = tempfile::tempdir().unwrap();
     let store = store(&folder).await;
     begin(&store, "t", "1").await;
@@ -84,8 +84,8 @@ async fn what_a_summary_covers_is_not_told_again() {
     ];
     store.sessions().append("t", new, vec![], 5).await.unwrap();
     let entries = load(&store.sessions(), "s").await.unwrap();
-    // The newest summary covers the first three, but the person's last message stays; the older summary stands among
-    // what is left.
+    // The newest summary covers the first three, but the person's last message stays; the older summary is
+    // among the rest.
     assert_eq!(entries.iter().map(|it| it.seq).collect::<Vec<_>>(), [1, 4, 5, 6, 7]);
     let told = for_model(&entries);
     assert_eq!(texts(&told), [&format!("{SUMMARY_PREFIX}\none and three"), "1", "5", "7"]);
@@ -103,7 +103,7 @@ async fn a_long_session_is_loaded_from_its_newest_end() {
     let entries = load(&store.sessions(), "s").await.unwrap();
     assert_eq!(entries.iter().map(|it| it.seq).collect::<Vec<_>>(), (1..=600).collect::<Vec<u64>>());
 
-    // No more than a bound, but in any case what the person said last.
+    // Limited, but always with the person's last message.
     for number in 0..3 {
         let large = ModelMessage::assistant(format!("{number}{}", "x".repeat(3000)));
         store.sessions().append("t", vec![stored_message(&large, false)], vec![], 5).await.unwrap();
@@ -114,7 +114,7 @@ async fn a_long_session_is_loaded_from_its_newest_end() {
 }
 
 #[tokio::test]
-async fn the_records_of_calls_know_what_was_not_said_any_more() {
+async fn call_records_have_lost_outcomes() {
     let folder = tempfile::tempdir().unwrap();
     let store = store(&folder).await;
     let [ended, unknown, said] = [CallId::new(), CallId::new(), CallId::new()];
@@ -160,7 +160,7 @@ async fn the_records_of_calls_know_what_was_not_said_any_more() {
 }
 
 #[test]
-fn a_message_of_a_newer_version_is_told_as_text() {
+fn a_message_of_a_newer_version_becomes_text() {
     let record = MessageRecord {
         seq: 1,
         turn: "t".to_owned(),

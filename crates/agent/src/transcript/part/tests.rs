@@ -27,7 +27,7 @@ fn comes_back(parts: &[MessagePart]) -> RawJson {
 }
 
 #[test]
-fn parts_stand_in_the_form_that_is_documented() {
+fn parts_have_the_documented_form() {
     let call = ToolCall {
         id: id(),
         name: "phone__battery".to_owned(),
@@ -59,7 +59,7 @@ fn parts_stand_in_the_form_that_is_documented() {
 }
 
 #[test]
-fn every_outcome_comes_back_as_it_was() {
+fn every_outcome_survives_encoding() {
     let structured = |text: &str, content: Vec<ContentPart>| {
         Outcome::Success(ToolOutput::new(content, Some(RawJson::parse(text).unwrap())))
     };
@@ -89,7 +89,7 @@ fn every_outcome_comes_back_as_it_was() {
     ] {
         let stored = comes_back(&[result(outcome.clone())]);
         assert_eq!(stored.get().contains("\"whole\""), exact, "{}", stored.get());
-        // Shown, it is the envelope and no more.
+        // The public form is exactly the envelope.
         let shown = public_parts(&stored)[0].to_value();
         let mut expected = serde_json::to_value(ResultEnvelope(&outcome)).unwrap();
         let fields = expected.as_object_mut().unwrap();
@@ -101,7 +101,7 @@ fn every_outcome_comes_back_as_it_was() {
 }
 
 #[test]
-fn what_others_wrote_is_kept_byte_for_byte() {
+fn foreign_json_is_kept_byte_for_byte() {
     let odd = r#"{"z":1.0,"a":1e3,"n":12345678901234567890123,"u":"\u00e9"}"#;
     let outcome = Outcome::Success(ToolOutput::structured(RawJson::parse(odd).unwrap()));
     let stored = comes_back(&[result(outcome)]);
@@ -110,7 +110,7 @@ fn what_others_wrote_is_kept_byte_for_byte() {
 }
 
 #[test]
-fn what_only_a_provider_understands_is_shown_to_nobody_else() {
+fn opaque_provider_data_is_not_public() {
     let opaque = Some(OpaqueState { provider: "p".into(), data: raw(json!({"signature": "secret"})) });
     let parts = [
         MessagePart::Text { text: "Hi".to_owned(), opaque: opaque.clone() },
@@ -133,7 +133,7 @@ fn what_only_a_provider_understands_is_shown_to_nobody_else() {
 }
 
 #[test]
-fn what_a_newer_version_wrote_becomes_a_text() {
+fn parts_of_a_newer_version_become_text() {
     let texts = |stored: Value| -> Vec<String> {
         let text = |it: TranscriptPart| match it {
             TranscriptPart::Part(part) => part.as_text().unwrap().to_owned(),
@@ -158,7 +158,7 @@ fn what_a_newer_version_wrote_becomes_a_text() {
         assert_eq!(texts(stored), [note(kind)]);
     }
     assert_eq!(texts(json!([])), [""; 0]);
-    // An error of a kind that this version has no word for is an error still.
+    // An error with an unknown code is still an error.
     let newer = raw(json!({"status": "error", "error_type": "x", "code": "gone_fishing", "message": "away"}));
     let Some(Outcome::Error(error)) = outcome_from_envelope(&newer) else { panic!("no error") };
     assert_eq!((error.code, error.message.as_str()), (Code::ToolFailed, "away"));
@@ -179,7 +179,7 @@ fn a_tool_call_stored_by_version_0_1_is_read_and_shown_with_the_new_name() {
 }
 
 #[test]
-fn a_record_that_was_cut_says_so() {
+fn a_truncated_record_is_marked() {
     let cut = raw(
         json!({"status": "success", "truncated": true, "kept_bytes": 9, "total_bytes": 5000, "preview": "{\"status\""}),
     );
@@ -188,7 +188,7 @@ fn a_record_that_was_cut_says_so() {
 }
 
 #[test]
-fn a_summary_is_told_from_a_part() {
+fn a_summary_differs_from_other_parts() {
     let stored = encode_summary("They talked.", 12);
     assert_eq!(stored.get(), r#"[{"type":"summary","text":"They talked.","through":12}]"#);
     assert_eq!(
@@ -226,14 +226,14 @@ fn structured() -> impl Strategy<Value = Option<RawJson>> {
 
 proptest! {
     #[test]
-    fn any_output_comes_back(content in prop::collection::vec(contents(), 0..4), structured in structured()) {
+    fn any_output_survives_encoding(content in prop::collection::vec(contents(), 0..4), structured in structured()) {
         let part = result(Outcome::Success(ToolOutput::new(content, structured)));
         let written = encode_parts(std::slice::from_ref(&part));
         prop_assert_eq!(decode_parts(&written), vec![TranscriptPart::Part(part)]);
     }
 
     #[test]
-    fn any_text_is_read_somehow(text in any::<String>()) {
+    fn any_json_is_decoded(text in any::<String>()) {
         if let Ok(stored) = RawJson::parse(&text) {
             let _ = (decode_parts(&stored), public_parts(&stored), outcome_from_envelope(&stored));
         }

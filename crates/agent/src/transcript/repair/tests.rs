@@ -67,7 +67,7 @@ fn error_of(part: &MessagePart) -> &ToolError {
 }
 
 #[test]
-fn what_is_whole_is_left_alone() {
+fn a_valid_conversation_is_unchanged() {
     let whole = vec![
         user("a"),
         user("b"),
@@ -112,7 +112,7 @@ fn a_conversation_continues_after_an_aborted_call_m9() {
 }
 
 #[test]
-fn arguments_that_are_no_object_never_ran() {
+fn calls_with_invalid_arguments_did_not_run() {
     for arguments in [r#"{"a": 1"#, "[]", "5", r#""{}""#, "null"] {
         let (messages, _) = mended(vec![assistant([called(1, arguments, false)])]);
         assert_eq!(error_of(&messages[1].parts[0]).code, Code::InvalidArguments, "{arguments}");
@@ -124,7 +124,7 @@ fn arguments_that_are_no_object_never_ran() {
 }
 
 #[test]
-fn an_outcome_that_somebody_knows_is_taken() {
+fn a_known_outcome_is_used() {
     let known = |call: &ToolCall| {
         (call.id == id(2)).then(|| Outcome::Error(ToolError::new(Code::GatewayRestarted, "stopped")))
     };
@@ -135,7 +135,7 @@ fn an_outcome_that_somebody_knows_is_taken() {
 }
 
 #[test]
-fn results_come_right_behind_their_calls_in_their_order() {
+fn results_follow_their_calls_in_order() {
     let whole = vec![
         user("look"),
         assistant([call(1), call(2), call(3)]),
@@ -177,7 +177,7 @@ fn results_come_right_behind_their_calls_in_their_order() {
 }
 
 #[test]
-fn a_result_that_no_call_asked_for_becomes_a_text() {
+fn a_result_without_a_call_becomes_text() {
     let failed = MessagePart::ToolResult(ToolResult::new(
         id(9),
         "gone".to_owned(),
@@ -197,7 +197,7 @@ fn a_result_that_no_call_asked_for_becomes_a_text() {
 }
 
 #[test]
-fn a_second_result_is_kept_where_it_says_something_else() {
+fn a_different_second_result_is_kept() {
     let twice = |second: &str| vec![assistant([call(1)]), tool([result(1, "87"), result(1, second)])];
     let (messages, done) = mended(twice("87"));
     assert_eq!((messages.len(), done.orphaned_results), (2, 1));
@@ -207,7 +207,7 @@ fn a_second_result_is_kept_where_it_says_something_else() {
 }
 
 #[test]
-fn two_calls_of_one_id_become_two() {
+fn calls_with_the_same_id_are_separated() {
     let broken = vec![
         assistant([call(1)]),
         tool([result(1, "first")]),
@@ -230,14 +230,14 @@ fn two_calls_of_one_id_become_two() {
         })
         .collect();
     assert_eq!(texts, ["first", "second", "third", "cancelled"]);
-    // The provider's id was another's; what else it wants to see again stays.
+    // The provider's id belonged to the other call; the rest of its data stays.
     let second = messages[2].tool_calls().next().unwrap().opaque.clone().unwrap();
     assert_eq!(second.data.get(), r#"{"signature":"s"}"#);
     assert_eq!(mended(broken).0, messages);
 }
 
 #[test]
-fn an_earlier_call_does_not_take_a_later_ones_result() {
+fn an_earlier_call_does_not_get_a_later_result() {
     let (messages, done) =
         mended(vec![assistant([call(1)]), user("go on"), assistant([call(1)]), tool([result(1, "87")])]);
     assert_eq!((done.unanswered_calls, done.renamed_calls), (1, 1));
@@ -246,7 +246,7 @@ fn an_earlier_call_does_not_take_a_later_ones_result() {
 }
 
 #[test]
-fn what_stands_in_the_wrong_place_is_kept_as_text() {
+fn misplaced_parts_are_kept_as_text() {
     let thought = MessagePart::Thinking { text: "hm".to_owned(), opaque: None };
     let (messages, _) = mended(vec![
         said(MessageRole::User, [thought.clone(), called(1, r#"{"a":1}"#, false), MessagePart::text("look")]),
@@ -270,7 +270,7 @@ fn what_stands_in_the_wrong_place_is_kept_as_text() {
 }
 
 #[test]
-fn what_is_empty_is_left_out() {
+fn empty_parts_are_omitted() {
     let signed = MessagePart::Text {
         text: String::new(),
         opaque: Some(OpaqueState { provider: "p".into(), data: RawJson::empty_object() }),
@@ -289,10 +289,10 @@ fn what_is_empty_is_left_out() {
 }
 
 #[test]
-fn a_results_name_is_its_calls() {
+fn a_result_has_the_name_of_its_call() {
     let MessagePart::ToolResult(mut odd) = result(1, "87") else { unreachable!() };
     odd.name = "other".to_owned();
-    // It is only looked at where something is broken anyway.
+    // Names are checked only if something is broken anyway.
     let (messages, _) = mended(vec![assistant([call(1)]), user("x"), tool([MessagePart::ToolResult(odd)])]);
     assert_eq!(messages[1].parts[0], result(1, "87"));
 }
@@ -320,7 +320,7 @@ fn conversation() -> impl Strategy<Value = Vec<ModelMessage>> {
     prop::collection::vec(message, 0..10)
 }
 
-/// Everything that somebody said in a conversation.
+/// Returns all texts of a conversation.
 fn words(messages: &[ModelMessage]) -> Vec<String> {
     let of = |part: &MessagePart| match part {
         MessagePart::Text { text, .. } | MessagePart::Thinking { text, .. } => text.clone(),

@@ -33,7 +33,7 @@ fn join(audience: &TurnBroadcast) -> TurnViewer {
     audience.subscribe(&"t".into()).unwrap()
 }
 
-/// Events that a viewer has not read yet.
+/// Returns the unread events of a viewer.
 fn told(viewer: &mut TurnViewer) -> Vec<String> {
     let mut told = Vec::new();
     while let Ok(event) = viewer.events.try_recv() {
@@ -49,7 +49,7 @@ fn told(viewer: &mut TurnViewer) -> Vec<String> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_that_is_behind_is_told_all_in_order_and_waited_for() {
+async fn a_viewer_that_is_behind_gets_every_event_in_order() {
     let audience = TurnBroadcast::default();
     let mut viewer = join(&audience);
     for at in 0..VIEWER_CAPACITY {
@@ -75,7 +75,7 @@ async fn one_that_is_behind_is_told_all_in_order_and_waited_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_that_does_not_read_is_waited_for_so_long_and_no_longer() {
+async fn a_viewer_that_does_not_read_times_out() {
     let audience = TurnBroadcast::default();
     let mut idle = join(&audience);
     let started = Instant::now();
@@ -90,7 +90,7 @@ async fn one_that_does_not_read_is_waited_for_so_long_and_no_longer() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn progress_is_of_calls_that_run_and_waits_for_nobody() {
+async fn progress_is_published_only_for_running_calls_without_waiting() {
     let audience = TurnBroadcast::default();
     let mut viewer = join(&audience);
     let id = CallId::new();
@@ -116,7 +116,7 @@ async fn progress_is_of_calls_that_run_and_waits_for_nobody() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_taken_back_is_taken_back_and_the_rest_told_again() {
+async fn discarded_text_is_reset_and_the_rest_repeated() {
     let audience = TurnBroadcast::default();
     let mut viewer = join(&audience);
     audience.publish(chunk("one "));
@@ -133,7 +133,7 @@ async fn what_is_taken_back_is_taken_back_and_the_rest_told_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nobody_joins_a_turn_that_is_over() {
+async fn an_ended_turn_accepts_no_viewers() {
     let audience = TurnBroadcast::default();
     let id = CallId::new();
     audience.publish(chunk("x"));
@@ -150,7 +150,7 @@ async fn nobody_joins_a_turn_that_is_over() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn it_is_deserted_when_the_last_viewer_has_gone() {
+async fn it_is_unwatched_when_the_last_viewer_has_left() {
     let audience = Arc::new(TurnBroadcast::default());
     let (one, two) = (join(&audience), join(&audience));
     let watching = tokio::spawn({
