@@ -253,7 +253,7 @@ async fn tools_rejected_by_the_gateway_are_reported_for_the_app() {
     })
     .await;
     assert_eq!(note["kind"], "refused");
-    assert!(note["reason"].as_str().unwrap().starts_with("the gateway does not take it: "), "{note}");
+    assert!(note["reason"].as_str().unwrap().starts_with("rejected by the gateway: "), "{note}");
     assert_eq!(tools, json!(["ring__good"]));
 }
 

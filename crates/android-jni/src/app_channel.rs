@@ -52,7 +52,7 @@ impl AppChannel {
         let vm = env.get_java_vm()?;
         let telling = Self::with_callback(move |event| {
             if let Err(error) = tell(&vm, &object, event) {
-                tracing::error!(%error, "the app was not told");
+                tracing::error!(%error, "cannot send an event to the app");
             }
         });
         telling.map_err(|_| Error::JniCall(jni::errors::JniError::NoMemory))
@@ -100,7 +100,7 @@ impl AppChannel {
         let (Ok(runtime), Ok(place)) =
             (Handle::try_current(), Arc::clone(&self.capacity).try_acquire_owned())
         else {
-            tracing::warn!("the app is far behind with what it is told, and is not told all");
+            tracing::warn!("the app is too slow and misses events");
             return;
         };
         let messages = self.messages.clone();

@@ -162,7 +162,7 @@ impl RunningBridge {
                 shell.flush().await;
             };
             if tokio::time::timeout(SHUTDOWN_TIMEOUT, told).await.is_err() {
-                tracing::warn!("the app was not told all before the bridge stopped: it takes too long");
+                tracing::warn!("the app was too slow to get all events before the bridge stopped");
             }
         });
         runtime.shutdown_timeout(SHUTDOWN_TIMEOUT);

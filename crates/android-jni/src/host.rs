@@ -61,9 +61,9 @@ impl From<JavaCallError> for HostError {
     fn from(silence: JavaCallError) -> Self {
         Self::new(match silence {
             JavaCallError::Threw { class, message } => {
-                format!("the phone could not be asked: {class}: {message}")
+                format!("cannot query the phone: {class}: {message}")
             }
-            JavaCallError::Jni(error) => format!("Java could not be asked: {error}"),
+            JavaCallError::Jni(error) => format!("cannot call Java: {error}"),
             JavaCallError::Malformed(error) => error.to_string(),
         })
     }

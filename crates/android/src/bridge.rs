@@ -277,7 +277,7 @@ impl BridgeTask {
             Ok(Err(HostError { message, .. })) => message,
             Err(missed) => missed.to_string(),
         };
-        tracing::warn!(%failed, "changes of packages are not heard of");
+        tracing::warn!(%failed, "cannot watch for changes of packages");
     }
 
     /// Scans the packages that may have changed. Running requests to others continue.
@@ -376,7 +376,7 @@ impl BridgeTask {
     fn publish(&mut self, fault: Option<ScanError>) {
         let (tools, rows) = self.list.offered_tools();
         if let Err(error) = self.device.set_tools(tools) {
-            tracing::error!(%error, "the list of tools was not taken");
+            tracing::error!(%error, "the list of tools was rejected");
         }
         self.device.set_app_providers(rows);
         let providers: Arc<[ToolProvider]> = self.list.providers().into();

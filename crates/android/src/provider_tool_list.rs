@@ -41,7 +41,7 @@ impl ProviderToolList {
                 continue;
             }
             if !names.insert(tool.name.clone()) {
-                notes.refuse(Some(&tool.name), "there is another tool of this name before it in the list");
+                notes.refuse(Some(&tool.name), "an earlier tool of the list has the same name");
                 continue;
             }
             match usable(tool, &mut notes) {

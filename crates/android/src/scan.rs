@@ -41,7 +41,7 @@ pub enum ScanError {
 fn describe_job_error(missed: JobError) -> &'static str {
     match missed {
         JobError::TimedOut | JobError::NotStarted => "it took too long",
-        JobError::Hanging | JobError::QueueFull => "earlier questions are still unanswered",
+        JobError::Hanging | JobError::QueueFull => "earlier requests are still unanswered",
         JobError::Exhausted => "too many apps hang",
         JobError::Panicked => "asking it failed inside Toolway",
     }

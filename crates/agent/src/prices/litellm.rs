@@ -52,7 +52,7 @@ pub(super) fn read(file: &JsonObject, source: &str, date: &str) -> LiteLlmPrices
             continue;
         }
         let Some(provider) = litellm_provider else {
-            found.notes.push(format!("{key}: names no provider"));
+            found.notes.push(format!("{key}: has no provider"));
             continue;
         };
         let id = key.strip_prefix(&format!("{provider}/")).unwrap_or(key);

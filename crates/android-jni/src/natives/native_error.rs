@@ -62,7 +62,7 @@ impl<T: Default> ErrorPolicy<T, NativeError> for ThrowPolicy {
         let said = match (panic.downcast_ref::<&str>(), panic.downcast_ref::<String>()) {
             (Some(said), _) => said,
             (None, Some(said)) => said.as_str(),
-            (None, None) => "it did not say why",
+            (None, None) => "no reason was given",
         };
         throw(
             env,

@@ -156,9 +156,9 @@ impl ProviderList {
             row.tools.truncate(share);
             for tool in own.iter().take(share) {
                 let refused = match self.rejected.get(tool.name()) {
-                    Some(reason) => Some(format!("the gateway does not take it: {reason}")),
+                    Some(reason) => Some(format!("rejected by the gateway: {reason}")),
                     None if taken.contains(tool.name()) => {
-                        Some("this device has a tool of that name already".to_owned())
+                        Some("this device already has a tool of this name".to_owned())
                     }
                     None => None,
                 };
@@ -209,16 +209,16 @@ impl ProviderList {
     fn state_without_name(&self, provider: &ToolProvider) -> ProviderState {
         if provider.certificate.is_none() {
             return ProviderState::refused(
-                "it can't be told who signed it, and its name must not pass to anybody else",
+                "its signer is unknown, so its name could pass to another app",
                 "sign it with APK Signature Scheme v2 or newer",
             );
         }
         match &self.save_error {
             Some(reason) => {
-                ProviderState::Unavailable { reason: format!("its name could not be kept: {reason}") }
+                ProviderState::Unavailable { reason: format!("its name could not be stored: {reason}") }
             }
             None => ProviderState::refused(
-                format!("{MAX_REMEMBERED} names of apps are remembered, and no more"),
+                format!("{MAX_REMEMBERED} names of apps are stored, the maximum"),
                 "forget all of them where they are kept: apps are then named anew, and what was granted to their \
                  tools counts no more",
             ),

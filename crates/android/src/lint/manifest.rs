@@ -62,11 +62,7 @@ fn lint_service(service: &AppComponent, manifest: &AppManifest, findings: &mut L
     let place = format!("<service {}>", short(manifest, &service.class));
     lint_exported(service, &place, manifest, findings);
     if !service.enabled {
-        findings.error(
-            &place,
-            "it is switched off, so that nobody finds it",
-            "remove android:enabled=\"false\"",
-        );
+        findings.error(&place, "it is disabled, so it can't be found", "remove android:enabled=\"false\"");
     }
     lint_version(service, &place, findings);
     let Some(authority) = lint_authority(service, &place, findings) else { return };

@@ -31,7 +31,7 @@ pub fn lint_provider(provider: &ToolProvider) -> Vec<LintFinding> {
     {
         findings.note(
             &provider.authority,
-            "it says nothing about itself",
+            "it has no description of itself",
             "answer get_provider_info, which is optional, with a name, a description and scopes",
         );
     }
@@ -63,7 +63,7 @@ fn lint_state(provider: &ToolProvider, findings: &mut LintFindings) {
                 ),
                 Some(intent) if intent.contains([' ', ':', ';', '/']) => findings.error(
                     place,
-                    format!("authorize_intent is {intent:?}, which is no action"),
+                    format!("authorize_intent is {intent:?}, which is not an action"),
                     "give the bare action, as in the activity's filter",
                 ),
                 Some(_) => {}

@@ -212,7 +212,7 @@ async fn an_intent_other_than_an_action_is_an_error() {
         intent: Some("intent:#Intent;action=x;end".to_owned()),
     };
     let findings = lint_provider(&provider);
-    has(&findings, LintLevel::Error, &provider.authority, "which is no action");
+    has(&findings, LintLevel::Error, &provider.authority, "which is not an action");
     has(&findings, LintLevel::Warning, &provider.authority, "it does not say what the person is to do");
 }
 

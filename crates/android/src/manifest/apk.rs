@@ -48,7 +48,7 @@ impl From<ZipError> for ApkError {
     fn from(error: ZipError) -> Self {
         match error {
             ZipError::Io(error) => Self::Io(error),
-            ZipError::InvalidArchive(_) => Self::Zip("it is no ZIP file, or was cut short".to_owned()),
+            ZipError::InvalidArchive(_) => Self::Zip("it is not a ZIP file, or is incomplete".to_owned()),
             error => Self::Zip(error.to_string()),
         }
     }

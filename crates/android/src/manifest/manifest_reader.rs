@@ -45,7 +45,7 @@ pub(super) fn read_manifest(root: &XmlElement, resources: &ResourceTable<'_>) ->
         return Err("its outermost element is not <manifest>".to_owned());
     }
     let package = root.attributes.iter().find(|it| it.name == "package").and_then(|it| it.text.clone());
-    let package = package.filter(|it| !it.is_empty()).ok_or("it names no package")?;
+    let package = package.filter(|it| !it.is_empty()).ok_or("its package is missing")?;
     let mut reader = ManifestReader { resources, package, references: 0 };
     Ok(reader.manifest(root))
 }

@@ -69,7 +69,7 @@ fn omitted_entries_are_reported() {
         "dashscope/m-steps: its tiered prices have an unsupported form",
         "ft:m:*: a pattern, which may have another meaning here",
         "m-by-time: it has no price per input token or per output token",
-        "m-nobody's: names no provider",
+        "m-nobody's: has no provider",
         "m-nothing: not an object",
         "m-odd: its input_cost_per_token is not a price",
         "m-thinks: it has a separate price for thinking",

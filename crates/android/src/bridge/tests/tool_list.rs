@@ -197,6 +197,6 @@ async fn an_app_with_an_unknown_signer_is_refused() {
     let ProviderState::Refused { reason, hint, .. } = state(&overview, "com.a") else {
         panic!("{overview:?}")
     };
-    assert!(reason.contains("who signed it") && hint.as_ref().unwrap().contains("v2"), "{reason}");
+    assert!(reason.contains("its signer is unknown") && hint.as_ref().unwrap().contains("v2"), "{reason}");
     assert!(phone.names().is_empty());
 }
