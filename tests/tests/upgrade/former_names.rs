@@ -98,6 +98,12 @@ pub(crate) const RENAMED_VALUES: &[RenamedValue] = &[
     value("session", "title_by", "person", "user"),
     value("export", "session.title_by", "person", "user"),
     value("/api/policy/test", "error.hint", "sensor-box has it, but is not connected", SENSOR_BOX_OFFLINE),
+    value(
+        "/api/mcp/servers",
+        "servers[].status.problem.hint",
+        "see whether its address is right and it is running",
+        "check the address, and that the server is running",
+    ),
 ];
 const SENSOR_BOX_OFFLINE: &str = "its device sensor-box is not connected";
 

@@ -84,7 +84,7 @@ impl ServersFile {
     fn read_servers(&mut self, text: &str, table: DeTable<'_>, wrong: &mut Vec<ProblemAtOffset>) {
         for (key, value) in table {
             if key.get_ref() != "servers" {
-                let message = format!("there is no field {:?} here", key.get_ref());
+                let message = format!("unknown field {:?}", key.get_ref());
                 let hint = "each server stands in a table of its own, [servers.NAME]";
                 wrong.push(ProblemAtOffset::new(key.span().start, message, Some(hint)));
                 continue;
@@ -92,11 +92,12 @@ impl ServersFile {
             let at = key.span().start;
             let DeValue::Table(servers) = value.into_inner() else {
                 let hint = "write a table for each server, [servers.NAME]";
-                wrong.push(ProblemAtOffset::new(at, "servers is no table", Some(hint)));
+                wrong.push(ProblemAtOffset::new(at, "servers must be a table", Some(hint)));
                 continue;
             };
             if servers.len() > MAX_SERVERS {
-                let message = format!("there are {} servers; at most {MAX_SERVERS} are taken", servers.len());
+                let message =
+                    format!("there are {} servers; at most {MAX_SERVERS} are allowed", servers.len());
                 wrong.push(ProblemAtOffset::new(at, message, Some("remove some")));
                 continue;
             }

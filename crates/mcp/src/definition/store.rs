@@ -46,7 +46,7 @@ pub(super) fn read_text(path: &Path) -> Result<Option<String>, DefinitionFilePro
         |error: io::Error| DefinitionFileProblem::new(path, 1, format!("the file can't be read: {error}"));
     match fs::metadata(path) {
         Ok(about) if about.is_file() => {}
-        Ok(_) => return Err(DefinitionFileProblem::new(path, 1, "it is no regular file")),
+        Ok(_) => return Err(DefinitionFileProblem::new(path, 1, "it is not a regular file")),
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(unreadable(error)),
     }

@@ -102,7 +102,7 @@ fn cipher(key: &StoreKey) -> Option<LessSafeKey> {
 }
 
 fn seal(key: &StoreKey, server: &Slug, text: &[u8]) -> Result<Vec<u8>, TokenStoreError> {
-    let wrong = || TokenStoreError::Key("nothing can be encrypted with it".to_owned());
+    let wrong = || TokenStoreError::Key("it can't be used for encryption".to_owned());
     // A random nonce is safe, because one key encrypts far too few texts for a collision.
     let mut nonce = [0u8; NONCE_LEN];
     SystemRandom::new().fill(&mut nonce).map_err(|_| wrong())?;
@@ -133,7 +133,7 @@ fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
     };
     // Reading a pipe or a device might block forever.
     if !file.metadata()?.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, "it is no regular file"));
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "it is not a regular file"));
     }
     let mut bytes = Vec::new();
     file.take(MAX_FILE).read_to_end(&mut bytes)?;
