@@ -100,8 +100,8 @@ impl McpServerState {
     /// Creates the handler for a client with a connection of its own, to be driven by `rmcp`. Its output must pass
     /// through [`McpServerState::verbatim`] before it reaches the client.
     #[must_use]
-    pub fn handler(self: &Arc<Self>, visitor: ClientScope) -> McpHandler {
-        McpHandler::new(Arc::clone(self), visitor)
+    pub fn handler(self: &Arc<Self>, scope: ClientScope) -> McpHandler {
+        McpHandler::new(Arc::clone(self), scope)
     }
 
     /// The marker that restores unchanged JSON in the output.

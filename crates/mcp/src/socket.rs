@@ -128,14 +128,14 @@ impl<O: MessageSink> SocketTransport<O> {
             match serve_server_with_ct(service(), self.clone(), cancel.child_token()).await {
                 Ok(running) => match running.waiting().await {
                     Ok(QuitReason::Closed | QuitReason::Cancelled) => return,
-                    ended => return tracing::warn!(?ended, "an MCP connection broke off"),
+                    ended => return tracing::warn!(?ended, "an MCP connection ended unexpectedly"),
                 },
                 // A notification or response before the first request has no receiver.
                 Err(ServerInitializeError::ExpectedInitializeRequest(_)) => {}
                 // The client got an error, and may retry with another version.
                 Err(ServerInitializeError::InitializeFailed(_)) => {}
                 Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => return,
-                Err(error) => return tracing::debug!(%error, "an MCP connection did not begin"),
+                Err(error) => return tracing::debug!(%error, "an MCP connection could not start"),
             }
             if cancel.is_cancelled() {
                 return;
@@ -168,8 +168,7 @@ impl<O: MessageSink> SocketTransport<O> {
         parts: Vec<Result<ClientJsonRpcMessage, JsonRpcErrorReply>>,
     ) {
         if self.ledger.lock().version() != Some(&ProtocolVersion::V_2025_03_26) {
-            let refusal =
-                JsonRpcErrorReply::invalid_request(None, "batches are part of MCP 2025-03-26 alone");
+            let refusal = JsonRpcErrorReply::invalid_request(None, "only MCP 2025-03-26 supports batches");
             return incoming.replies.push_back(refusal.to_string());
         }
         let batch = self.ledger.lock().open_batch();

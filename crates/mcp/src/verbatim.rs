@@ -130,13 +130,13 @@ impl VerbatimSplicer {
                 return out;
             };
             let (before, marked) = rest.split_at(at);
-            let carrier = [RESULT, SORTED_RESULT, LIST]
+            let wrapper = [RESULT, SORTED_RESULT, LIST]
                 .into_iter()
                 .find(|it| before.ends_with(it.prefix))
                 .unwrap_or(VALUE);
-            let begins = at - carrier.prefix.len();
+            let begins = at - wrapper.prefix.len();
             out.extend_from_slice(before.get(..begins).unwrap_or_default());
-            let Some(used) = self.unmark(marked, &carrier, &mut out) else {
+            let Some(used) = self.unmark(marked, &wrapper, &mut out) else {
                 // The end of the string is still missing.
                 self.pending = rest.get(begins..).unwrap_or_default().to_vec();
                 return out;
@@ -152,12 +152,12 @@ impl VerbatimSplicer {
 
     /// The number of bytes at the end that may be the start of a marked string.
     fn partial_mark_length(&self, rest: &[u8]) -> usize {
-        let begins = |carrier: &MarkWrapper| {
-            let whole = carrier.prefix.len() + self.mark.len();
+        let begins = |wrapper: &MarkWrapper| {
+            let whole = wrapper.prefix.len() + self.mark.len();
             let is_part = |length: &usize| {
                 let tail = rest.get(rest.len() - length..).unwrap_or_default();
-                let (opens, mark) = tail.split_at(tail.len().min(carrier.prefix.len()));
-                carrier.prefix.starts_with(opens) && self.mark.starts_with(mark)
+                let (opens, mark) = tail.split_at(tail.len().min(wrapper.prefix.len()));
+                wrapper.prefix.starts_with(opens) && self.mark.starts_with(mark)
             };
             (1..whole.min(rest.len() + 1)).rev().find(is_part).unwrap_or(0)
         };
@@ -166,14 +166,14 @@ impl VerbatimSplicer {
 
     /// Writes the content of a marked string, and returns the number of bytes that it replaces. Returns `None` and
     /// writes nothing if the end is missing.
-    fn unmark(&self, marked: &[u8], carrier: &MarkWrapper, out: &mut Vec<u8>) -> Option<usize> {
+    fn unmark(&self, marked: &[u8], wrapper: &MarkWrapper, out: &mut Vec<u8>) -> Option<usize> {
         let (form, body) = marked.get(self.mark.len()..)?.split_first()?;
         let length = match char::from(*form) {
             REPLACED => memchr::memchr(b'"', body)?,
             _ => string_length(body)?,
         };
         let used = self.mark.len() + 1 + length + 1;
-        let all = used + carrier.suffix.len();
+        let all = used + wrapper.suffix.len();
         marked.get(..all)?;
         let body = body.get(..length)?;
         match char::from(*form) {

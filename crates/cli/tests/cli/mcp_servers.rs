@@ -74,7 +74,7 @@ fn invalid_definitions_are_rejected_without_changes() {
     folder
         .run(["mcp", "add", "one", "--command", "b"])
         .assert_failure(1, "the MCP server one already exists");
-    folder.run(["mcp", "add", "own", "--command", "b"]).assert_failure(2, "kept for Toolway itself");
+    folder.run(["mcp", "add", "own", "--command", "b"]).assert_failure(2, "reserved for Toolway");
     folder.run(["mcp", "add", "No!", "--command", "b"]).assert_failure(2, "can't be a server's name");
     folder
         .run(["mcp", "add", "two", "--url", "ftp://x.example"])

@@ -55,7 +55,7 @@ impl ServersFile {
     fn read_servers(&mut self, text: &str, table: DeTable<'_>, wrong: &mut Vec<TextProblem>) {
         for (key, value) in table {
             if key.get_ref() != "servers" {
-                let message = format!("there is no field {:?} here", key.get_ref());
+                let message = format!("unknown field {:?}", key.get_ref());
                 let hint = "each server stands in a table of its own, [servers.NAME]";
                 wrong.push(TextProblem::at(key.span(), message).with_hint(hint));
                 continue;
@@ -63,11 +63,11 @@ impl ServersFile {
             let at = key.span().start;
             let DeValue::Table(servers) = value.into_inner() else {
                 let hint = "write a table for each server, [servers.NAME]";
-                wrong.push(TextProblem::new(at, "servers is no table").with_hint(hint));
+                wrong.push(TextProblem::new(at, "servers must be a table").with_hint(hint));
                 continue;
             };
             if servers.len() > MAX_SERVERS {
-                let message = format!("there are {} servers; at most {MAX_SERVERS} are taken", servers.len());
+                let message = format!("there are {} servers; at most {MAX_SERVERS} are allowed", servers.len());
                 wrong.push(TextProblem::new(at, message).with_hint("remove some"));
                 continue;
             }

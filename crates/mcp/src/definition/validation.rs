@@ -53,7 +53,7 @@ pub fn check_name(name: &str) -> Result<Slug, DefinitionError> {
     if slug.is_reserved() {
         return Err(DefinitionError::new(
             "name",
-            format!("{name:?} is kept for Toolway itself"),
+            format!("{name:?} is reserved for Toolway"),
             "choose another name",
         ));
     }
@@ -195,10 +195,10 @@ fn check_url(address: &str) -> Result<(), DefinitionError> {
     let form = "write it as https://mcp.example.com/mcp";
     let url = match Url::parse(address) {
         Ok(url) => url,
-        Err(error) => return flaw(format!("it is no address ({error})"), form),
+        Err(error) => return flaw(format!("it is not an address ({error})"), form),
     };
     if !matches!(url.scheme(), "http" | "https") {
-        return flaw(format!("{}: is no way to reach an MCP server", url.scheme()), form);
+        return flaw(format!("{}: is not supported for MCP servers", url.scheme()), form);
     }
     if !url.has_host() {
         return flaw("it names no host".to_owned(), form);
@@ -321,7 +321,7 @@ fn check_secret_reference(field: &str, value: &str, flaws: &mut Vec<DefinitionEr
 
 fn check_text_length(field: &str, text: &str, flaws: &mut Vec<DefinitionError>) {
     if text.len() > MAX_TEXT {
-        let message = format!("it has {} bytes; it may have {MAX_TEXT}", text.len());
+        let message = format!("it has {} bytes; at most {MAX_TEXT} are allowed", text.len());
         flaws.push(DefinitionError::new(field, message, "shorten it"));
     }
     if text.contains('\0') {
@@ -331,7 +331,7 @@ fn check_text_length(field: &str, text: &str, flaws: &mut Vec<DefinitionError>) 
 
 fn check_count(field: &str, count: usize, flaws: &mut Vec<DefinitionError>) {
     if count > MAX_MANY {
-        let message = format!("there are {count}; at most {MAX_MANY} are taken");
+        let message = format!("there are {count}; at most {MAX_MANY} are allowed");
         flaws.push(DefinitionError::new(field, message, "leave some out"));
     }
 }

@@ -276,8 +276,8 @@ impl OauthAuthorizer {
             PendingLogin::begin_with(self.parts.http.clone(), Arc::clone(&self.parts.clock), found, request)
                 .await?;
         let target = login.url().clone();
-        let visited = browser.visit(&target, &|query| login.is_answered_by(query)).await;
-        let query = visited.map_err(|BrowserError(why)| OauthError::Browser(why))?;
+        let answer = browser.visit(&target, &|query| login.is_answered_by(query)).await;
+        let query = answer.map_err(|BrowserError(why)| OauthError::Browser(why))?;
         let new = login.finish(query.expose_secret()).await?;
         let kept = Arc::new(new.clone());
         self.save(server, entry, new).await?;
@@ -320,7 +320,7 @@ impl OauthAuthorizer {
         if client.origin == ClientRegistrationKind::Given {
             let settings = self.settings(server).await?;
             if settings.client_id.as_deref() != Some(&client.id) {
-                return Err(OauthError::Settings("oauth.client_id is another since the login".to_owned()));
+                return Err(OauthError::Settings("oauth.client_id has changed since the login".to_owned()));
             }
             client.secret = settings.client_secret.filter(|_| client.secret.is_some());
         }
@@ -512,7 +512,7 @@ enum ChallengeError {
     Forbidden { wanted: Vec<String> },
     #[error("the server wants scopes that were not granted{}", join_scopes(.wanted, ": "))]
     InsufficientScope { wanted: Vec<String> },
-    #[error("the server wants a login again and again ({MAX_LOGINS} times within a minute)")]
+    #[error("the server required a login {MAX_LOGINS} times within a minute")]
     TooManyLogins,
 }
 

@@ -102,9 +102,9 @@ fn choose_auth_method(
     found.ok_or_else(|| OauthError::Unsuitable {
         issuer: sanitize(&server.issuer),
         lacks: if with_secret {
-            "takes a client's secret neither in the header nor in the body"
+            "supports client secrets neither in the header nor in the body"
         } else {
-            "takes no client without a secret; set oauth.client_secret"
+            "requires a client secret; set oauth.client_secret"
         },
     })
 }
@@ -158,7 +158,7 @@ async fn register(
         return Err(to_oauth_error(url, &answer));
     }
     let made: ClientRegistrationResponse = serde_json::from_slice(&answer.body).map_err(|error| {
-        bad_answer(url, &format!("it registered no client: {}", sanitize(&error.to_string())))
+        bad_answer(url, &format!("the registration response is invalid: {}", sanitize(&error.to_string())))
     })?;
     let auth = match made.token_endpoint_auth_method.as_deref() {
         None => wanted,
@@ -166,7 +166,7 @@ async fn register(
             bad_answer(
                 url,
                 &format!(
-                    "it registered a client that shows who it is by {:?}, which is not done here",
+                    "it registered a client with the unsupported authentication method {:?}",
                     sanitize(name)
                 ),
             )
@@ -174,7 +174,7 @@ async fn register(
     };
     let secret = made.client_secret.filter(|it| !it.is_empty() && auth != TokenEndpointAuthMethod::None);
     if auth != TokenEndpointAuthMethod::None && secret.is_none() {
-        return Err(bad_answer(url, "it registered a client that needs a secret and gave none"));
+        return Err(bad_answer(url, "it registered a client that requires a secret, but sent no secret"));
     }
     Ok(OauthClient {
         id: made.client_id,

@@ -158,9 +158,6 @@ fn parse_document<T: DeserializeOwned>(
         return Ok(None);
     }
     serde_json::from_slice(&answer.body).map(Some).map_err(|error| {
-        bad_answer(
-            url,
-            &format!("it is not the document that it should be: {}", sanitize(&error.to_string())),
-        )
+        bad_answer(url, &format!("the metadata document is invalid: {}", sanitize(&error.to_string())))
     })
 }

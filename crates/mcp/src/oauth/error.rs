@@ -36,7 +36,7 @@ pub enum OauthError {
         problem: String,
     },
     /// The metadata of the MCP server names another resource (RFC 9728, section 3.3).
-    #[error("the server at {server} gives out metadata for {named:?}, which is not that server")]
+    #[error("the server at {server} has metadata of another resource: {named:?}")]
     ResourceMismatch {
         /// The address of the server.
         server: String,
@@ -45,7 +45,7 @@ pub enum OauthError {
     },
     /// The issuer differs from the expected one: in its own metadata (RFC 8414, section 3.3), since the last login,
     /// or from the owner's setting.
-    #[error("the authorization server should be {expected:?} and is {found:?}")]
+    #[error("the issuer of the authorization server must be {expected:?}, but it is {found:?}")]
     IssuerMismatch {
         /// The expected issuer.
         expected: String,
@@ -53,12 +53,10 @@ pub enum OauthError {
         found: String,
     },
     /// None of the server's authorization servers has metadata.
-    #[error("none of the authorization servers that the server names has metadata: {0}")]
+    #[error("no authorization server of this server has metadata: {0}")]
     NoAuthorizationServer(String),
     /// The authorization server does not declare support for PKCE with S256.
-    #[error(
-        "the authorization server {0} does not say that it checks PKCE with S256, so signing in there is not safe"
-    )]
+    #[error("the authorization server {0} does not support PKCE with S256, so a login there is not safe")]
     NoPkce(String),
     /// The authorization server lacks another required feature.
     #[error("the authorization server {issuer} {lacks}")]
@@ -70,11 +68,11 @@ pub enum OauthError {
     },
     /// There is no client for this authorization server, and it does not register clients.
     #[error(
-        "the authorization server {0} registers no clients by itself, and no client is set for it (oauth.client_id)"
+        "the authorization server {0} does not support client registration; register a client there and set oauth.client_id"
     )]
     NoClient(String),
     /// The redirect does not belong to this login.
-    #[error("the answer that came back does not belong to this login: {0}")]
+    #[error("the redirect does not belong to this login: {0}")]
     WrongCallback(&'static str),
     /// The authorization server refused the request.
     #[error("the authorization server refused: {code}{}", .description.as_ref().map(|it| format!(" ({it})")).unwrap_or_default())]
@@ -85,7 +83,7 @@ pub enum OauthError {
         description: Option<String>,
     },
     /// The operating system provides no random numbers.
-    #[error("the operating system gave no random numbers")]
+    #[error("the operating system provides no random numbers")]
     NoRandomness,
     /// The tokens can't be stored.
     #[error(transparent)]

@@ -157,7 +157,7 @@ impl PendingLogin {
             return Err(OauthError::WrongCallback("it is too long"));
         }
         if !self.is_answered_by(query) {
-            return Err(OauthError::WrongCallback("it is for another one (state)"));
+            return Err(OauthError::WrongCallback("it belongs to another login (state)"));
         }
         self.check_issuer(parameter(query, "iss")?.as_deref())?;
         if let Some(code) = parameter(query, "error")? {
@@ -168,7 +168,7 @@ impl PendingLogin {
             });
         }
         let code = parameter(query, "code")?.filter(|it| !it.is_empty());
-        let code = SecretString::from(code.ok_or(OauthError::WrongCallback("it holds no code"))?);
+        let code = SecretString::from(code.ok_or(OauthError::WrongCallback("it contains no code"))?);
         let DiscoveredMetadata { resource, server, .. } = self.discovered;
         let issued = token::exchange(
             &self.http,
@@ -200,9 +200,9 @@ impl PendingLogin {
     fn check_issuer(&self, named: Option<&str>) -> Result<(), OauthError> {
         match named {
             Some(named) if named == self.discovered.server.issuer => Ok(()),
-            Some(_) => Err(OauthError::WrongCallback("another authorization server gave it (iss)")),
+            Some(_) => Err(OauthError::WrongCallback("it comes from another authorization server (iss)")),
             None if self.discovered.server.sends_issuer => {
-                Err(OauthError::WrongCallback("it does not say which authorization server gave it (iss)"))
+                Err(OauthError::WrongCallback("it does not name its authorization server (iss)"))
             }
             None => Ok(()),
         }
@@ -214,7 +214,7 @@ fn parameter(query: &str, name: &str) -> Result<Option<String>, OauthError> {
     let pairs = url::form_urlencoded::parse(query.trim_start_matches('?').as_bytes());
     let mut found = pairs.filter(|(key, _)| key == name).map(|(_, value)| value.into_owned());
     match (found.next(), found.next()) {
-        (_, Some(_)) => Err(OauthError::WrongCallback("a parameter stands in it twice")),
+        (_, Some(_)) => Err(OauthError::WrongCallback("a parameter occurs twice")),
         (first, None) => Ok(first),
     }
 }

@@ -106,10 +106,10 @@ impl AuthorizationServerMetadata {
         }
         let lacks = |lacks| OauthError::Unsuitable { issuer: issuer.clone(), lacks };
         if self.response_types_supported.is_some() && !has(&self.response_types_supported, "code") {
-            return Err(lacks("does not give out authorisation codes"));
+            return Err(lacks("does not issue authorization codes"));
         }
         if self.grant_types_supported.is_some() && !has(&self.grant_types_supported, "authorization_code") {
-            return Err(lacks("takes no authorisation codes"));
+            return Err(lacks("does not accept authorization codes"));
         }
         let registration = self.registration_endpoint.as_deref();
         Ok(AuthorizationServer {

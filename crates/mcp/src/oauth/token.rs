@@ -114,15 +114,15 @@ impl LenientSeconds {
 fn parse_token_response(endpoint: &Url, answer: &BufferedResponse) -> Result<IssuedToken, OauthError> {
     // The parser's message could quote the response, and with it a token.
     let answer: TokenResponse = serde_json::from_slice(&answer.body)
-        .map_err(|_| bad_answer(endpoint, "its answer holds no token"))?;
+        .map_err(|_| bad_answer(endpoint, "its response contains no token"))?;
     if answer.token_type.is_some_and(|kind| !kind.eq_ignore_ascii_case("bearer")) {
-        return Err(bad_answer(endpoint, "it gave a token that is no bearer token"));
+        return Err(bad_answer(endpoint, "it issued a token that is not a bearer token"));
     }
     let fine = |text: &str| {
         !text.is_empty() && text.len() <= MAX_TOKEN && text.bytes().all(|b| b.is_ascii_graphic())
     };
     if !fine(&answer.access_token) {
-        return Err(bad_answer(endpoint, "it gave a token that can't be sent in a header"));
+        return Err(bad_answer(endpoint, "it issued a token that can't be sent in a header"));
     }
     let scopes = answer.scope.filter(|it| !it.trim().is_empty());
     Ok(IssuedToken {

@@ -43,7 +43,7 @@ struct OauthHttpClientInner {
 
 impl fmt::Debug for OauthHttpClient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("OauthHttp")
+        f.write_str("OauthHttpClient")
     }
 }
 
@@ -106,7 +106,12 @@ impl OauthHttpClient {
             let to = answer.headers.get(http::header::LOCATION).and_then(|it| it.to_str().ok());
             match to.and_then(|to| url.join(to).ok()) {
                 Some(to) if to.origin() == url.origin() => url = to,
-                _ => return Err(bad_answer(&url, "it redirects to another host, which is not followed")),
+                _ => {
+                    return Err(bad_answer(
+                        &url,
+                        "it redirects to another host; such redirects are not followed",
+                    ));
+                }
             }
         }
         Err(bad_answer(&url, "it redirects too often"))
@@ -121,7 +126,7 @@ impl OauthHttpClient {
     ) -> Result<BufferedResponse, OauthError> {
         let answer = self.send(Method::POST, url, headers, Some(body)).await?;
         if answer.status.is_redirection() {
-            return Err(bad_answer(url, "it redirects, which is not followed with secrets"));
+            return Err(bad_answer(url, "it redirects; requests with secrets do not follow redirects"));
         }
         Ok(answer)
     }

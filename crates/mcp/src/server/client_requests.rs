@@ -30,7 +30,7 @@ pub(super) fn ask_client(
     peer: Peer<RoleServer>,
     requests: InputRequests,
     mut pending: PendingAnswer,
-    visitor: ClientScope,
+    scope: ClientScope,
 ) -> ClientSendFuture {
     Box::pin(async move {
         let asking = async {
@@ -51,7 +51,7 @@ pub(super) fn ask_client(
             // No one waits for the answers any more.
             () = pending.closed() => return,
         };
-        pending.submit(&visitor, given);
+        pending.submit(&scope, given);
     })
 }
 

@@ -19,9 +19,9 @@ pub(crate) struct ConsentRequest {
 
 impl ConsentRequest {
     /// Submits the choice of the person at this client.
-    pub(crate) fn submit_answer(&self, visitor: &ClientScope, answers: &InputResponses) {
+    pub(crate) fn submit_answer(&self, client: &ClientScope, answers: &InputResponses) {
         let (choice, scope) = choice_of(answers);
-        let principal = &visitor.caller.principal;
+        let principal = &client.caller.principal;
         if let Err(refused) = self.engine.questions().answer(self.question.id, principal, choice, scope) {
             // Another person may have answered meanwhile.
             tracing::debug!(%refused, tool = %self.question.tool, "an MCP client's answer to a question was not taken");

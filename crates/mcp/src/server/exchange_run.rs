@@ -40,26 +40,26 @@ impl ClientExchange {
     /// the time is over or a question comes up before.
     pub(crate) async fn run(
         mut self,
-        reach: &ClientHandle<'_>,
-        parking: &Arc<PendingRequests>,
+        client: &ClientHandle<'_>,
+        pending_requests: &Arc<PendingRequests>,
         timeout: Option<Duration>,
     ) -> Result<ExchangeReply, ErrorData> {
-        let late = timeout.map(|timeout| Instant::now() + timeout);
-        let mut talk: Option<ClientSendFuture> = None;
+        let deadline = timeout.map(|timeout| Instant::now() + timeout);
+        let mut sending: Option<ClientSendFuture> = None;
         loop {
             let is_cancelled = self.cancel.is_cancelled();
-            let unsaid = if late.is_none() && talk.is_none() { self.next_message.take() } else { None };
-            let said = tokio::select! {
+            let next = if deadline.is_none() && sending.is_none() { self.next_message.take() } else { None };
+            let message = tokio::select! {
                 biased;
                 done = &mut self.work => {
-                    self.flush_messages(talk, reach).await;
+                    self.flush_messages(sending, client).await;
                     return Ok(ExchangeReply::Done(done?));
                 }
-                () = async { if let Some(talk) = &mut talk { talk.await } }, if talk.is_some() => {
-                    talk = None;
+                () = async { if let Some(sending) = &mut sending { sending.await } }, if sending.is_some() => {
+                    sending = None;
                     continue;
                 }
-                () = reach.cancelled(), if !is_cancelled => {
+                () = client.cancelled(), if !is_cancelled => {
                     self.cancel.cancel();
                     continue;
                 }
@@ -67,31 +67,33 @@ impl ClientExchange {
                     self.cancel.cancel();
                     continue;
                 }
-                () = sleep_until(late.unwrap_or_else(Instant::now)), if late.is_some() && !is_cancelled => {
+                () = sleep_until(deadline.unwrap_or_else(Instant::now)), if deadline.is_some() && !is_cancelled => {
                     return Ok(ExchangeReply::StillRunning(Box::new(self)));
                 }
-                Some(said) = async {
-                    match unsaid {
-                        Some(said) => Some(said),
+                Some(message) = async {
+                    match next {
+                        Some(message) => Some(message),
                         None => self.messages.recv().await,
                     }
-                }, if talk.is_none() => said,
+                }, if sending.is_none() => message,
             };
-            if late.is_some() && matches!(said, ClientMessage::InputRequests(_) | ClientMessage::Consent(_)) {
-                self.next_message = Some(said);
+            if deadline.is_some()
+                && matches!(message, ClientMessage::InputRequests(_) | ClientMessage::Consent(_))
+            {
+                self.next_message = Some(message);
                 return Ok(ExchangeReply::StillRunning(Box::new(self)));
             }
-            let (requests, pending) = match said {
+            let (requests, pending) = match message {
                 ClientMessage::Progress(progress) => {
-                    talk = self.send_progress(*progress, reach);
+                    sending = self.send_progress(*progress, client);
                     continue;
                 }
-                ClientMessage::Log(message) => {
-                    talk = reach.peer.map(|peer| forward_log(peer.clone(), *message));
+                ClientMessage::Log(log) => {
+                    sending = client.peer.map(|peer| forward_log(peer.clone(), *log));
                     continue;
                 }
-                ClientMessage::InputRequests(asked) => {
-                    let QueuedInputRequests { requests, answers } = *asked;
+                ClientMessage::InputRequests(queued) => {
+                    let QueuedInputRequests { requests, answers } = *queued;
                     (requests, PendingAnswer::Answers(answers))
                 }
                 ClientMessage::Consent(question) => match consent::elicitation_form(&question) {
@@ -100,10 +102,11 @@ impl ClientExchange {
                 },
             };
             if !is_modern(&self.client.profile().version) {
-                talk = reach.peer.map(|peer| ask_client(peer.clone(), requests, pending, self.scope.clone()));
+                sending =
+                    client.peer.map(|peer| ask_client(peer.clone(), requests, pending, self.scope.clone()));
                 continue;
             }
-            match parking.suspend(self, pending) {
+            match pending_requests.suspend(self, pending) {
                 Ok(state) => {
                     return Ok(ExchangeReply::InputRequired(InputRequiredResult::new(
                         Some(requests),
@@ -122,13 +125,13 @@ impl ClientExchange {
     fn send_progress(
         &mut self,
         progress: ProgressReport,
-        reach: &ClientHandle<'_>,
+        client: &ClientHandle<'_>,
     ) -> Option<ClientSendFuture> {
-        let said = self.progress_param(progress, reach.progress_token.clone()?);
-        let peer = reach.peer?.clone();
+        let message = self.progress_param(progress, client.progress_token.clone()?);
+        let peer = client.peer?.clone();
         Some(Box::pin(async move {
             // The call of a disconnected client is cancelled elsewhere.
-            let _ = peer.notify_progress(said).await;
+            let _ = peer.notify_progress(message).await;
         }))
     }
 
@@ -139,24 +142,25 @@ impl ClientExchange {
     ) -> ProgressNotificationParam {
         // MCP requires a rising value in each report (Utilities, "Progress"), but a device that asks a person repeats
         // its last value.
-        let far = progress.progress;
-        self.last_progress = if far > self.last_progress { far } else { self.last_progress.next_up() };
-        let mut said = ProgressNotificationParam::new(token, self.last_progress);
-        said.total = progress.total;
-        said.message = progress.message;
-        said
+        let reported = progress.progress;
+        self.last_progress =
+            if reported > self.last_progress { reported } else { self.last_progress.next_up() };
+        let mut message = ProgressNotificationParam::new(token, self.last_progress);
+        message.total = progress.total;
+        message.message = progress.message;
+        message
     }
 
     /// Sends the remaining messages before the response, as fast as the client reads.
-    async fn flush_messages(&mut self, talk: Option<ClientSendFuture>, reach: &ClientHandle<'_>) {
-        let Some(peer) = reach.peer else { return };
+    async fn flush_messages(&mut self, sending: Option<ClientSendFuture>, client: &ClientHandle<'_>) {
+        let Some(peer) = client.peer else { return };
         let rest = async {
-            if let Some(talk) = talk {
-                talk.await;
+            if let Some(sending) = sending {
+                sending.await;
             }
             loop {
-                let said = match self.messages.try_recv() {
-                    Ok(said) => said,
+                let message = match self.messages.try_recv() {
+                    Ok(message) => message,
                     Err(_) if self.messages.is_closed() => return,
                     Err(_) => {
                         // Later messages are not lost: they follow the response.
@@ -164,14 +168,14 @@ impl ClientExchange {
                         continue;
                     }
                 };
-                match said {
+                match message {
                     ClientMessage::Progress(progress) => {
-                        if let Some(talk) = self.send_progress(*progress, reach) {
-                            talk.await;
+                        if let Some(sending) = self.send_progress(*progress, client) {
+                            sending.await;
                         }
                     }
-                    ClientMessage::Log(message) => {
-                        let _ = peer.notify_logging_message(*message).await;
+                    ClientMessage::Log(log) => {
+                        let _ = peer.notify_logging_message(*log).await;
                     }
                     // The work that asked has ended.
                     ClientMessage::InputRequests(_) | ClientMessage::Consent(_) => {}

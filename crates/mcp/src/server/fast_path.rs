@@ -73,7 +73,7 @@ impl<'a> FastPathCall<'a> {
     /// Parses the request; `None` if it does not qualify.
     pub(super) fn parse(
         shared: &McpServerState,
-        visitor: &ClientScope,
+        scope: &ClientScope,
         parts: &Parts,
         body: &'a Bytes,
     ) -> Option<Self> {
@@ -106,13 +106,13 @@ impl<'a> FastPathCall<'a> {
         if !arguments.as_ref().is_none_or(is_object) {
             return None;
         }
-        let ResolvedTool::Connected(seen) = visitor.resolve_tool(&shared.engine, name)? else { return None };
+        let ResolvedTool::Connected(seen) = scope.resolve_tool(&shared.engine, name)? else { return None };
         let schema = seen.tool.spec().document().parameters.as_ref().map_or("", RawJson::get);
         if memchr::memmem::find(schema.as_bytes(), HEADER_ANNOTATION.as_bytes()).is_some() {
             return None;
         }
         let known = ClientProfile {
-            principal: visitor.caller.principal.id.clone(),
+            principal: scope.caller.principal.id.clone(),
             capabilities,
             version,
             meta,
@@ -134,10 +134,10 @@ impl<'a> FastPathCall<'a> {
     pub(super) async fn execute(
         self,
         shared: &Arc<McpServerState>,
-        visitor: ClientScope,
+        scope: ClientScope,
     ) -> Response<McpResponseBody> {
         let Self { id, call: asked, profile: known } = self;
-        let server = ScopedServer { shared: Arc::clone(shared), scope: visitor };
+        let server = ScopedServer { shared: Arc::clone(shared), scope };
         match server.answer_tool_call(asked, known, &ClientHandle::default()).await {
             Ok(ToolCallReply::Result(json)) => {
                 let body = [r#"{"jsonrpc":"2.0","id":"#, id.get(), r#","result":"#, &json, "}"].concat();

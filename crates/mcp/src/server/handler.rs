@@ -122,13 +122,13 @@ impl ServerHandler for McpHandler {
         if let Some(cursor) = &cursor
             && cursor.parse::<ToolId>().is_err()
         {
-            return Err(ErrorData::invalid_params("the cursor is not one that this server gave", None));
+            return Err(ErrorData::invalid_params("the cursor is invalid; start without one", None));
         }
         let is_modern = is_modern(&version(&context));
         let McpServerState { engine, verbatim, page_cache: pages, .. } = self.server.shared.as_ref();
         let page = pages.page(engine, &self.server.scope, cursor.as_deref(), is_modern, verbatim);
-        let carrier = page.tools.clone().map(|tools| Tool::new_with_raw(tools, None, Arc::default()));
-        let mut result = ListToolsResult::with_all_items(carrier.into_iter().collect());
+        let list_marker = page.tools.clone().map(|tools| Tool::new_with_raw(tools, None, Arc::default()));
+        let mut result = ListToolsResult::with_all_items(list_marker.into_iter().collect());
         result.next_cursor.clone_from(&page.next);
         if is_modern {
             result.ttl_ms = Some(CACHE_TTL_MS);
@@ -350,7 +350,10 @@ impl ServerHandler for McpHandler {
         _: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
         if self.subscriptions.lock().resources.len() >= MAX_SUBSCRIPTIONS {
-            return Err(ErrorData::invalid_params("too many resources are subscribed to", None));
+            return Err(ErrorData::invalid_params(
+                "too many resource subscriptions; unsubscribe from some",
+                None,
+            ));
         }
         let subscription = self.subscribe_resource(&request.uri).await?;
         let before = self.subscriptions.lock().resources.insert(request.uri, subscription);

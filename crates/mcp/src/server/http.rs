@@ -55,51 +55,51 @@ impl McpHttpServer {
     }
 
     /// Handles a client's request.
-    pub async fn serve(&self, visitor: ClientScope, request: Request<Bytes>) -> Response<McpResponseBody> {
+    pub async fn serve(&self, scope: ClientScope, request: Request<Bytes>) -> Response<McpResponseBody> {
         let (mut parts, body) = request.into_parts();
-        if let Some(plain) = FastPathCall::parse(&self.shared, &visitor, &parts, &body) {
-            return plain.execute(&self.shared, visitor).await;
+        if let Some(call) = FastPathCall::parse(&self.shared, &scope, &parts, &body) {
+            return call.execute(&self.shared, scope).await;
         }
         let named = parts.headers.get(SESSION_HEADER).and_then(|id| id.to_str().ok()).map(str::to_owned);
-        let entered = named.as_deref().and_then(|id| self.sessions.begin_use(id, &visitor));
+        let session_use = named.as_deref().and_then(|id| self.sessions.begin_use(id, &scope));
         let is_modern = parts.headers.get("mcp-protocol-version").is_some_and(|version| {
             version
                 .to_str()
                 .is_ok_and(|version| version >= rmcp::model::ProtocolVersion::V_2026_07_28.as_str())
         });
-        if named.is_some() && entered.is_none() && !is_modern {
+        if named.is_some() && session_use.is_none() && !is_modern {
             // The same response if the session belongs to another client.
             return text_response(
                 StatusCode::NOT_FOUND,
                 "there is no such MCP session; initialize a new one",
             );
         }
-        let visited = Arc::new(ScopedSessionManager {
+        let session_manager = Arc::new(ScopedSessionManager {
             sessions: Arc::clone(&self.sessions),
-            scope: visitor.clone(),
+            scope: scope.clone(),
             refusal: Mutex::default(),
         });
-        let (gone, verbatim) = (visitor.revoked.clone(), self.shared.verbatim.clone());
+        let (revoked, verbatim) = (scope.revoked.clone(), self.shared.verbatim.clone());
         let shared = Arc::clone(&self.shared);
-        let factory = move || Ok(McpHandler::new(Arc::clone(&shared), visitor.clone()));
-        let service = StreamableHttpService::new(factory, Arc::clone(&visited), self.config.clone());
+        let factory = move || Ok(McpHandler::new(Arc::clone(&shared), scope.clone()));
+        let service = StreamableHttpService::new(factory, Arc::clone(&session_manager), self.config.clone());
         if parts.method == Method::POST {
             parts.extensions.insert(RawMessage(body.clone()));
         }
         // Boxed, so that the future of a fast-path call stays small.
         let response = Box::pin(service.handle(Request::from_parts(parts, Full::new(body)))).await;
-        if let Some(no_room) = visited.refusal.lock().take() {
-            let mut response = text_response(StatusCode::SERVICE_UNAVAILABLE, &no_room.to_string());
+        if let Some(refusal) = session_manager.refusal.lock().take() {
+            let mut response = text_response(StatusCode::SERVICE_UNAVAILABLE, &refusal.to_string());
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("60"));
             return response;
         }
         response.map(|body| {
-            let gone = Box::pin(gone.cancelled_owned());
+            let revoked = Box::pin(revoked.cancelled_owned());
             CancellableBody {
                 body: verbatim.wrap_body(body),
-                revoked: gone,
+                revoked,
                 is_finished: false,
-                _session_use: entered,
+                _session_use: session_use,
             }
             .boxed()
         })

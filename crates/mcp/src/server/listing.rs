@@ -19,7 +19,7 @@ pub(crate) struct ToolPage {
 /// Renders the page of tools after the tool with this id, ordered by id, so that a cursor stays valid when tools come
 /// and go. `takes_any` is true if the client's version allows output schemas that are not objects.
 pub(crate) fn render_page(
-    visitor: &ClientScope,
+    scope: &ClientScope,
     tools: &[VisibleTool],
     after: Option<&str>,
     takes_any: bool,
@@ -32,7 +32,7 @@ pub(crate) fn render_page(
         if !page.tools.is_empty() {
             page.tools.push(',');
         }
-        write_tool(&mut page.tools, &visitor.exposed_name(&seen.id), seen, takes_any);
+        write_tool(&mut page.tools, &scope.exposed_name(&seen.id), seen, takes_any);
     }
     if rest.len() > PAGE_SIZE {
         page.next = here.last().map(|seen| seen.id.to_string());

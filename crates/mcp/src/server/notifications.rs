@@ -93,28 +93,28 @@ impl NotificationSink {
 pub(crate) async fn forward_notifications(
     engine: Arc<Engine>,
     offerings: Arc<dyn OfferingRegistry>,
-    visitor: ClientScope,
+    scope: ClientScope,
     reader: NotificationSink,
 ) {
     let mut changes = engine.registry().changes();
-    let mut seen = tool_list_fingerprint(&engine, &visitor);
-    let mut said = upstream_notifications(&engine, offerings.as_ref(), &visitor);
+    let mut seen = tool_list_fingerprint(&engine, &scope);
+    let mut said = upstream_notifications(&engine, offerings.as_ref(), &scope);
     loop {
         let news = tokio::select! {
-            () = visitor.revoked.cancelled() => return,
+            () = scope.revoked.cancelled() => return,
             changed = changes.changed() => {
                 if changed.is_err() {
                     return;
                 }
                 tokio::time::sleep(DEBOUNCE).await;
                 changes.mark_unchanged();
-                let now = tool_list_fingerprint(&engine, &visitor);
+                let now = tool_list_fingerprint(&engine, &scope);
                 if now == seen {
                     continue;
                 }
                 seen = now;
                 // A new upstream may have connected.
-                said = upstream_notifications(&engine, offerings.as_ref(), &visitor);
+                said = upstream_notifications(&engine, offerings.as_ref(), &scope);
                 ChangeNotification::ToolListChanged
             }
             Some(news) = said.next() => news,
@@ -131,9 +131,9 @@ type NotificationStream = SelectAll<futures_util::stream::BoxStream<'static, Cha
 fn upstream_notifications(
     engine: &Engine,
     offerings: &dyn OfferingRegistry,
-    visitor: &ClientScope,
+    scope: &ClientScope,
 ) -> NotificationStream {
-    let through = ScopedOfferings { engine, offerings, scope: visitor };
+    let through = ScopedOfferings { engine, offerings, scope };
     let prompts: Vec<_> = through.permitted(PROMPTS_FEATURE).into_iter().map(|named| named.source).collect();
     let streams = through.permitted(RESOURCES_FEATURE).into_iter().map(|named| {
         let has_prompts = prompts.contains(&named.source);
@@ -176,9 +176,9 @@ fn to_notification(
 }
 
 /// Fingerprint of a tool list: its ids and the addresses of its specs.
-fn tool_list_fingerprint(engine: &Engine, visitor: &ClientScope) -> u64 {
+fn tool_list_fingerprint(engine: &Engine, scope: &ClientScope) -> u64 {
     let mut hasher = DefaultHasher::new();
-    for seen in visitor.visible_tools(engine) {
+    for seen in scope.visible_tools(engine) {
         seen.id.hash(&mut hasher);
         Arc::as_ptr(seen.tool.spec()).addr().hash(&mut hasher);
     }

@@ -44,7 +44,7 @@ pub(crate) struct ToolPageCache(Mutex<VecDeque<(ToolPageKey, Arc<RenderedToolPag
 
 impl std::fmt::Debug for ToolPageCache {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ToolPageCache").field("kept", &self.0.lock().len()).finish()
+        f.debug_struct("ToolPageCache").field("pages", &self.0.lock().len()).finish()
     }
 }
 
@@ -65,26 +65,26 @@ impl ToolPageCache {
     pub(crate) fn page(
         &self,
         engine: &Engine,
-        visitor: &ClientScope,
+        scope: &ClientScope,
         after: Option<&str>,
         takes_any: bool,
         verbatim: &VerbatimMarker,
     ) -> Arc<RenderedToolPage> {
         let write = || {
-            let page = listing::render_page(visitor, &visitor.visible_tools(engine), after, takes_any);
+            let page = listing::render_page(scope, &scope.visible_tools(engine), after, takes_any);
             let tools = (!page.tools.is_empty()).then(|| verbatim.mark_tool_list(&page.tools));
             Arc::new(RenderedToolPage { tools, next: page.next })
         };
-        if !visitor.restrictions.is_unrestricted() {
+        if !scope.restrictions.is_unrestricted() {
             return write();
         }
         // Computed before rendering: a page that changes meanwhile is stored under the old key and never found.
         let key = ToolPageKey {
             snapshot: engine.registry().snapshot(),
             policy: engine.policy(),
-            principal: visitor.caller.principal.id.clone(),
-            agent: visitor.caller.agent().cloned(),
-            scope: visitor.scope.clone(),
+            principal: scope.caller.principal.id.clone(),
+            agent: scope.caller.agent().cloned(),
+            scope: scope.scope.clone(),
             allows_any_output_schema: takes_any,
             after: after.map(str::to_owned),
         };

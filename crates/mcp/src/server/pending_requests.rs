@@ -28,14 +28,14 @@ pub(crate) enum PendingAnswer {
 
 impl PendingAnswer {
     /// Submits the client's answers, or the reason why there are none.
-    pub(crate) fn submit(self, visitor: &ClientScope, answers: Result<InputResponses, InputRequestError>) {
+    pub(crate) fn submit(self, scope: &ClientScope, answers: Result<InputResponses, InputRequestError>) {
         match self {
             Self::Answers(to) => {
                 // Fails if the work no longer waits. Its result is then the response.
                 let _ = to.send(answers);
             }
             // No answer means no consent.
-            Self::Consent(consenting) => consenting.submit_answer(visitor, &answers.unwrap_or_default()),
+            Self::Consent(consenting) => consenting.submit_answer(scope, &answers.unwrap_or_default()),
         }
     }
 
@@ -79,18 +79,18 @@ impl PendingRequests {
             return Err(Box::new((exchange, pending)));
         }
         // 244 random bits in two version 4 UUIDs.
-        let word = format!("{}{}", uuid::Uuid::new_v4().simple(), uuid::Uuid::new_v4().simple());
+        let token = format!("{}{}", uuid::Uuid::new_v4().simple(), uuid::Uuid::new_v4().simple());
         let gone = exchange.scope.revoked.clone();
         let cancel = exchange.cancel.clone();
-        let goes_on: ExchangeFuture = Box::pin(async move {
+        let result: ExchangeFuture = Box::pin(async move {
             is_done
                 .await
                 .unwrap_or_else(|_| Err(rmcp::ErrorData::internal_error("the request was lost", None)))
         });
-        let mut work = std::mem::replace(&mut exchange.work, goes_on);
-        waiting.insert(word.clone(), (exchange, pending));
+        let mut work = std::mem::replace(&mut exchange.work, result);
+        waiting.insert(token.clone(), (exchange, pending));
         drop(waiting);
-        let (parking, key) = (Arc::clone(self), word.clone());
+        let (requests, key) = (Arc::clone(self), token.clone());
         tokio::spawn(async move {
             let ended = tokio::select! {
                 ended = &mut work => ended,
@@ -103,29 +103,29 @@ impl PendingRequests {
             if let Err(ended) = done.send(ended) {
                 drop(ended);
             }
-            parking.forget(&key);
+            requests.forget(&key);
         });
-        Ok(word)
+        Ok(token)
     }
 
     /// Resumes the request with this token if request and client are the same. The token becomes invalid in any case.
     pub(crate) fn resume(
         &self,
-        word: &str,
-        which: &RequestIdentity,
-        visitor: &ClientScope,
+        token: &str,
+        identity: &RequestIdentity,
+        scope: &ClientScope,
     ) -> Option<(ClientExchange, PendingAnswer)> {
-        let taken = self.suspended.lock().remove(word)?;
+        let taken = self.suspended.lock().remove(token)?;
         let (exchange, _) = &taken;
-        if exchange.identity == *which && exchange.scope.is_same_as(visitor) {
+        if exchange.identity == *identity && exchange.scope.is_same_as(scope) {
             return Some(taken);
         }
         exchange.cancel.cancel();
         None
     }
 
-    fn forget(&self, word: &str) {
-        let forgotten = self.suspended.lock().remove(word);
+    fn forget(&self, token: &str) {
+        let forgotten = self.suspended.lock().remove(token);
         // Dropped without the lock: its parts may be large.
         drop(forgotten);
     }

@@ -16,10 +16,10 @@ pub enum ToolRestrictionsError {
     #[error(transparent)]
     Pattern(#[from] GlobError),
     /// There are more than [`MAX_PATTERNS`].
-    #[error("{0} patterns are more than the {MAX_PATTERNS} that may be given")]
+    #[error("{0} patterns are too many; at most {MAX_PATTERNS} are allowed")]
     TooMany(usize),
     /// A pattern is longer than [`MAX_PATTERN`].
-    #[error("a pattern of {0} bytes is longer than the {MAX_PATTERN} that one may have")]
+    #[error("a pattern of {0} bytes is too long; at most {MAX_PATTERN} are allowed")]
     TooLong(usize),
 }
 

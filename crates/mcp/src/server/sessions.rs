@@ -110,8 +110,8 @@ impl McpSessions {
     ///
     /// # Errors
     /// [`SessionLimitReached`] if the limit is reached.
-    pub fn acquire(self: &Arc<Self>, visitor: &ClientScope) -> Result<McpSessionPermit, SessionLimitReached> {
-        let principal = &visitor.caller.principal.id;
+    pub fn acquire(self: &Arc<Self>, scope: &ClientScope) -> Result<McpSessionPermit, SessionLimitReached> {
+        let principal = &scope.caller.principal.id;
         let ties = self.bindings.lock();
         let mine = ties.values().filter(|tie| tie.scope.caller.principal.id == *principal).count();
         let mut held = self.connections.lock();
@@ -131,11 +131,11 @@ impl McpSessions {
     }
 
     /// Marks a session as used by this client until the guard is dropped. `None` if the client has no such session.
-    pub(crate) fn begin_use(self: &Arc<Self>, id: &str, visitor: &ClientScope) -> Option<SessionUseGuard> {
+    pub(crate) fn begin_use(self: &Arc<Self>, id: &str, scope: &ClientScope) -> Option<SessionUseGuard> {
         let mut ties = self.bindings.lock();
         let id = ties.get_key_value(id).map(|(known, _)| known.clone())?;
         let tie = ties.get_mut(&id)?;
-        if !tie.scope.is_same_as(visitor) {
+        if !tie.scope.is_same_as(scope) {
             return None;
         }
         tie.open_responses += 1;
@@ -143,11 +143,11 @@ impl McpSessions {
     }
 
     /// Makes room for another session of this client: if it has the maximum number, its longest idle one must go.
-    fn evict_idle(&self, visitor: &ClientScope) -> Result<Option<SessionId>, SessionLimitReached> {
+    fn evict_idle(&self, scope: &ClientScope) -> Result<Option<SessionId>, SessionLimitReached> {
         let ties = self.bindings.lock();
-        let is_mine = |tie: &SessionBinding| tie.scope.caller.principal.id == visitor.caller.principal.id;
+        let is_mine = |tie: &SessionBinding| tie.scope.caller.principal.id == scope.caller.principal.id;
         let is_full = ties.len() + self.connection_count(None) >= self.limits.max_sessions;
-        let held = self.connection_count(Some(&visitor.caller.principal.id));
+        let held = self.connection_count(Some(&scope.caller.principal.id));
         let mine = ties.values().filter(|tie| is_mine(tie)).count() + held;
         if !is_full && mine < self.limits.max_per_principal {
             return Ok(None);
@@ -163,7 +163,7 @@ impl McpSessions {
         let tie = self.bindings.lock().remove(id);
         drop(tie);
         if let Err(error) = self.manager.close_session(id).await {
-            tracing::debug!(%error, "an MCP session did not close well");
+            tracing::debug!(%error, "an MCP session could not be closed");
         }
     }
 

@@ -72,7 +72,7 @@ struct PendingTaskInput {
 
 impl std::fmt::Debug for TaskRegistry {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("TaskRegistry").field("kept", &self.tasks.lock().len()).finish()
+        f.debug_struct("TaskRegistry").field("tasks", &self.tasks.lock().len()).finish()
     }
 }
 
@@ -94,11 +94,11 @@ impl TaskRegistry {
         exchange: ClientExchange,
         limit: Duration,
     ) -> Result<Task, Box<ClientExchange>> {
-        let visitor = exchange.scope.clone();
+        let scope = exchange.scope.clone();
         let now = self.now();
         let kept = Arc::new(StoredTask {
             verbatim: self.verbatim.clone(),
-            scope: visitor.clone(),
+            scope: scope.clone(),
             cancel: exchange.cancel.clone(),
             created_at: now.clone(),
             ttl_ms: u64::try_from((limit + RETENTION).as_millis()).unwrap_or(u64::MAX),
@@ -107,7 +107,7 @@ impl TaskRegistry {
         let id = uuid::Uuid::new_v4().to_string();
         {
             let mut all = self.tasks.lock();
-            let mine = all.values().filter(|task| task.is_owned_by(&visitor)).count();
+            let mine = all.values().filter(|task| task.is_owned_by(&scope)).count();
             if all.len() >= MAX_TASKS || mine >= MAX_TASKS_PER_PRINCIPAL {
                 return Err(Box::new(exchange));
             }
@@ -124,14 +124,14 @@ impl TaskRegistry {
         Ok(task)
     }
 
-    fn find(&self, id: &str, visitor: &ClientScope) -> Result<Arc<StoredTask>, ErrorData> {
-        let found = self.tasks.lock().get(id).filter(|task| task.is_owned_by(visitor)).map(Arc::clone);
+    fn find(&self, id: &str, scope: &ClientScope) -> Result<Arc<StoredTask>, ErrorData> {
+        let found = self.tasks.lock().get(id).filter(|task| task.is_owned_by(scope)).map(Arc::clone);
         found.ok_or_else(|| ErrorData::invalid_params(format!("there is no task {id:?}"), None))
     }
 
     /// Returns the state of a task.
-    pub(crate) fn get(&self, id: &str, visitor: &ClientScope) -> Result<DetailedTask, ErrorData> {
-        let kept = self.find(id, visitor)?;
+    pub(crate) fn get(&self, id: &str, scope: &ClientScope) -> Result<DetailedTask, ErrorData> {
+        let kept = self.find(id, scope)?;
         let state = kept.state.lock();
         let payload = match &state.stage {
             TaskStage::Working => TaskPayload::Working,
@@ -149,10 +149,10 @@ impl TaskRegistry {
     pub(crate) fn update(
         &self,
         id: &str,
-        visitor: &ClientScope,
+        scope: &ClientScope,
         answers: InputResponses,
     ) -> Result<(), ErrorData> {
-        let kept = self.find(id, visitor)?;
+        let kept = self.find(id, scope)?;
         let now = self.now();
         let answered = {
             let mut state = kept.state.lock();
@@ -181,15 +181,15 @@ impl TaskRegistry {
     }
 
     /// Cancels a task. Its result is available later.
-    pub(crate) fn cancel(&self, id: &str, visitor: &ClientScope) -> Result<(), ErrorData> {
-        self.find(id, visitor)?.cancel.cancel();
+    pub(crate) fn cancel(&self, id: &str, scope: &ClientScope) -> Result<(), ErrorData> {
+        self.find(id, scope)?.cancel.cancel();
         Ok(())
     }
 }
 
 impl StoredTask {
-    fn is_owned_by(&self, visitor: &ClientScope) -> bool {
-        self.scope.is_same_as(visitor)
+    fn is_owned_by(&self, scope: &ClientScope) -> bool {
+        self.scope.is_same_as(scope)
     }
 
     fn task(&self, id: &str) -> Task {

@@ -83,7 +83,7 @@ pub(super) fn parse(whole: &Bytes, limit: usize) -> ParsedText {
     }
     if text.len() > limit {
         let size = text.len();
-        let message = format!("the message has {size} bytes, more than the {limit} that are taken");
+        let message = format!("the message has {size} bytes, more than the maximum of {limit}");
         return ParsedText::Refused(JsonRpcErrorReply::invalid_request(id_of(text), message));
     }
     if text.first() == Some(&b'[') {
@@ -129,7 +129,7 @@ fn parse_message(whole: &Bytes, text: &[u8]) -> Result<Option<ClientJsonRpcMessa
         Ok(MessageOutline { id: Some(_), method: None }) => {
             Err(JsonRpcErrorReply::invalid_request(None, "the answer can't be read"))
         }
-        _ => Err(JsonRpcErrorReply::invalid_request(id_of(text), "this is no JSON-RPC 2.0 message")),
+        _ => Err(JsonRpcErrorReply::invalid_request(id_of(text), "this is not a JSON-RPC 2.0 message")),
     }
 }
 

@@ -52,10 +52,10 @@ pub(super) enum RoundTripError {
         why: InputRequestError,
     },
     /// The server asked too many times.
-    #[error("it asked {MAX_ROUNDS} times for something, and would again")]
+    #[error("it asked {MAX_ROUNDS} times for input without a result")]
     TooManyRounds,
     /// The server started a task without permission.
-    #[error("it began a task, though nobody said that tasks can be followed here")]
+    #[error("it started a task, but the gateway does not support tasks of servers")]
     UnexpectedTask,
 }
 

@@ -70,7 +70,7 @@ async fn restore_interest(server: &ServerContext, connection: &Arc<UpstreamConne
     for uri in watched {
         let told = timeout(limit, send_watch(connection, "resources/subscribe", &uri)).await;
         if !matches!(told, Ok(Ok(_))) {
-            connection.log_anomaly("it does not tell any more of a resource that is watched");
+            connection.log_anomaly("it refused to watch a resource after a reconnect");
         }
     }
 }
@@ -117,11 +117,12 @@ async fn listen(server: &ServerContext, connection: &Arc<UpstreamConnection>) {
         is_behind = true;
         match result {
             Err(UpstreamError::RpcError(error)) => {
-                connection.log_anomaly(&format!("it can't be listened to: {}", error.message));
+                connection.log_anomaly(&format!("subscriptions/listen failed: {}", error.message));
                 server.interest_changed().notified().await;
             }
             Err(UpstreamError::Status(status, _)) if status.is_client_error() => {
-                connection.log_anomaly(&format!("it can't be listened to: HTTP status {}", status.as_u16()));
+                connection
+                    .log_anomaly(&format!("subscriptions/listen failed: HTTP status {}", status.as_u16()));
                 server.interest_changed().notified().await;
             }
             _ => sleep(backoff.next(false)).await,

@@ -124,14 +124,14 @@ impl UpstreamError {
     pub(super) fn to_problem(&self, server: &str) -> UpstreamProblem {
         let hint = match self {
             Self::NeedsLogin(_) => Some(format!("run: toolway mcp login {server}")),
-            Self::Unreachable(_) => Some("see whether its address is right and it is running".to_owned()),
+            Self::Unreachable(_) => Some("check the address, and that the server is running".to_owned()),
             Self::Status(StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED, _) => {
-                Some("see whether the address is that of an MCP server; many end in /mcp".to_owned())
+                Some("check that the address is that of an MCP server; many end in /mcp".to_owned())
             }
             Self::Status(StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN, _) => {
-                Some("see whether its headers hold the right key".to_owned())
+                Some("check the key in its headers".to_owned())
             }
-            Self::TimedOut(_) => Some("see whether it is an MCP server, and what its log says".to_owned()),
+            Self::TimedOut(_) => Some("check that it is an MCP server, and read its log".to_owned()),
             _ => None,
         };
         UpstreamProblem { message: self.to_string(), hint }

@@ -29,7 +29,9 @@ pub(super) fn header_params(schema: &Value) -> Result<Vec<HeaderParam>, String> 
     let mut found = HeaderParamFinder::default();
     if let Value::Object(schema) = schema {
         if schema.contains_key(HEADER_ANNOTATION) {
-            return Err(format!("{HEADER_ANNOTATION} marks the whole schema, and not a property"));
+            return Err(format!(
+                "{HEADER_ANNOTATION} is only allowed on properties, not on the whole schema"
+            ));
         }
         found.visit_schema(schema, &mut Vec::new(), true, 0)?;
     }
@@ -58,7 +60,9 @@ impl HeaderParamFinder {
             match key.as_str() {
                 HEADER_ANNOTATION if reached => self.add_param(schema, value, path)?,
                 HEADER_ANNOTATION => {
-                    return Err(format!("{HEADER_ANNOTATION} stands where properties alone do not lead"));
+                    return Err(format!(
+                        "{HEADER_ANNOTATION} is only allowed on properties that other properties lead to"
+                    ));
                 }
                 "properties" => {
                     for (name, property) in value.as_object().into_iter().flatten() {
@@ -103,15 +107,17 @@ impl HeaderParamFinder {
         path: &[String],
     ) -> Result<(), String> {
         let of = path.join(".");
-        let Value::String(name) = mark else { return Err(format!("{HEADER_ANNOTATION} of {of} is no text")) };
+        let Value::String(name) = mark else {
+            return Err(format!("{HEADER_ANNOTATION} of {of} is not a string"));
+        };
         if name.is_empty() {
             return Err(format!("{HEADER_ANNOTATION} of {of} is empty"));
         }
         let header = HeaderName::from_bytes(format!("mcp-param-{name}").as_bytes());
         let header =
-            header.map_err(|_| format!("{HEADER_ANNOTATION} of {of} is no name of a header: {name:?}"))?;
+            header.map_err(|_| format!("{HEADER_ANNOTATION} of {of} is not a header name: {name:?}"))?;
         if !self.seen.insert(name.to_ascii_lowercase()) {
-            return Err(format!("{HEADER_ANNOTATION} {name:?} stands twice"));
+            return Err(format!("{HEADER_ANNOTATION} {name:?} occurs twice"));
         }
         let kind = schema.get("type").and_then(Value::as_str);
         if !matches!(kind, Some("string" | "integer" | "boolean")) {

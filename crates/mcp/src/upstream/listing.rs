@@ -121,11 +121,11 @@ fn compile_tools(
                 return Err("the list has a tool of this name already".to_owned());
             }
             if listing.tools.len() == most {
-                return Err(format!("a server may have {most} tools"));
+                return Err(format!("a server can have at most {most} tools"));
             }
             bytes_left = bytes_left
                 .checked_sub(raw.get().len())
-                .ok_or_else(|| format!("the tools of a server may take {bytes} bytes"))?;
+                .ok_or_else(|| format!("the tools of a server can have at most {bytes} bytes"))?;
             Ok((spec, params))
         });
         match tool {

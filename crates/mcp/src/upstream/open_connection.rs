@@ -125,8 +125,8 @@ async fn open_address(server: &Arc<ServerContext>, url: &str) -> Result<OpenConn
     };
     let limit = parts.settings.max_message_bytes;
     if definition.transport != TransportMode::Sse {
-        let carrier = McpTransport::StreamableHttp(StreamableHttpTransport::new(at()?, limit));
-        let connection = UpstreamConnection::new(Arc::clone(server), carrier);
+        let transport = McpTransport::StreamableHttp(StreamableHttpTransport::new(at()?, limit));
+        let connection = UpstreamConnection::new(Arc::clone(server), transport);
         match perform_handshake(&connection, parts.settings.probe_timeout, false).await {
             Ok(_) => return Ok(OpenConnection { connection, process: Mutex::default(), _pump: None }),
             // The response of an older server to a POST.

@@ -189,7 +189,7 @@ async fn refresh_tools(
         let since = Instant::now();
         if let Err(fault) = register_tools(upstream, connection, known).await {
             let problem = fault.to_problem(upstream.slug().as_str());
-            tracing::info!(%fault, "its tools could not be listed anew; they stay as they were");
+            tracing::info!(%fault, "the tools could not be listed again; the previous ones stay");
             upstream.server().update_status(|status| status.problem = Some(problem));
         }
         sleep((since.elapsed() * REST).clamp(REST_LEAST, upstream.server().deps().settings.list_timeout))

@@ -41,8 +41,8 @@ fn a_list_takes_the_place_of_the_tool_that_carries_it() {
 fn a_result_takes_the_place_of_the_one_that_carries_it() {
     let verbatim = VerbatimMarker::default();
     let result = r#"{"content":[{"type":"text","text":"\u0022 \\ ü"}],"structuredContent":1e3,"_meta":{}}"#;
-    let carrier = json!(verbatim.mark_result(result)).to_string();
-    let written = format!(r#"{{"id":1,"result":{{"resultType":{carrier},"content":[]}}}}"#);
+    let marked = json!(verbatim.mark_result(result)).to_string();
+    let written = format!(r#"{{"id":1,"result":{{"resultType":{marked},"content":[]}}}}"#);
     assert_eq!(splice_in_pieces(&verbatim, &written, &[]), format!(r#"{{"id":1,"result":{result}}}"#));
 }
 

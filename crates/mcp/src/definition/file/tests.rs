@@ -34,7 +34,7 @@ fn everything_that_is_wrong_is_told_with_its_line() {
     let lines: Vec<_> = wrong.iter().map(|(line, _)| *line).collect();
     assert_eq!(lines, [2, 4, 11, 14, 16], "{wrong:?}");
     assert!(wrong[0].1.starts_with("servers.a: command: "), "{:?}", wrong[0]);
-    assert!(wrong[1].1.contains("kept for Toolway itself"));
+    assert!(wrong[1].1.contains("reserved for Toolway"));
     assert!(wrong[2].1.starts_with("servers.b: headers.Host: "));
     assert!(wrong[3].1.contains("unknown field `comand`"));
     assert!(wrong[4].1.contains("no field \"server\""));

@@ -91,7 +91,7 @@ impl<'e> EntryReader<'e> {
                         TransportMode::Auto
                     }
                     None | Some("remote") => TransportMode::Auto,
-                    Some(other) => return Err(format!("its type is {other:?}, which is no way to reach it")),
+                    Some(other) => return Err(format!("its type is {other:?}, which is not supported")),
                 };
             }
             (Some(_), Some(_)) => return Err("it has both a command and an address".to_owned()),
@@ -109,12 +109,12 @@ impl<'e> EntryReader<'e> {
         match self.take(field) {
             None => Ok(None),
             Some(Value::String(text)) => Ok(Some(text.clone())),
-            Some(_) => Err(format!("its {field} is no text")),
+            Some(_) => Err(format!("its {field} is not a string")),
         }
     }
 
     fn list(&mut self, field: &str) -> Result<Vec<String>, String> {
-        let wrong = || format!("its {field} is no list of texts");
+        let wrong = || format!("its {field} is not a list of strings");
         match self.take(field) {
             None => Ok(Vec::new()),
             Some(Value::Array(all)) => all.iter().map(|one| scalar_text(one).ok_or_else(wrong)).collect(),
@@ -129,7 +129,7 @@ impl<'e> EntryReader<'e> {
 
     /// Converts variables or headers. Probable secrets and the program's input placeholders become references.
     fn values(&mut self, field: &str) -> Result<BTreeMap<String, String>, String> {
-        let wrong = || format!("its {field} is no object of texts");
+        let wrong = || format!("its {field} is not an object of strings");
         let Some(value) = self.take(field) else { return Ok(BTreeMap::new()) };
         let mut values = BTreeMap::new();
         for (name, value) in value.as_object().ok_or_else(wrong)? {

@@ -73,7 +73,7 @@ fn what_can_t_be_taken_over_is_said() {
         (serde_json::json!({"command": "a", "url": "https://x.example"}), "both a command and an address"),
         (serde_json::json!({"command": ["npx", "-y"]}), "its command is no text"),
         (serde_json::json!({"command": "a", "args": "b"}), "its args is no list"),
-        (serde_json::json!({"command": "a", "env": {"A": {}}}), "its env is no object of texts"),
+        (serde_json::json!({"command": "a", "env": {"A": {}}}), "its env is not an object of strings"),
         (serde_json::json!({"command": "${workspaceFolder}/run"}), "only that program can fill in"),
         (serde_json::json!({"command": "/usr/bin/toolway", "args": ["mcp"]}), "Toolway itself"),
         (serde_json::json!({"command": "C:\\P\\toolway.exe", "args": ["mcp"]}), "Toolway itself"),

@@ -49,7 +49,7 @@ fn what_would_be_wrong_changes_nothing() {
     ));
     let folder = dir.path().join("folder");
     fs::create_dir(&folder).unwrap();
-    assert!(read_file(&folder).unwrap_err()[0].message.contains("no regular file"));
+    assert!(read_file(&folder).unwrap_err()[0].message.contains("not a regular file"));
 }
 
 #[cfg(unix)]

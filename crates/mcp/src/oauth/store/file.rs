@@ -98,7 +98,7 @@ fn cipher(key: &StoreKey) -> Option<LessSafeKey> {
 }
 
 fn seal(key: &StoreKey, server: &Slug, text: &[u8]) -> Result<Vec<u8>, TokenStoreError> {
-    let wrong = || TokenStoreError::Key("nothing can be encrypted with it".to_owned());
+    let wrong = || TokenStoreError::Key("it can't be used for encryption".to_owned());
     // A random nonce is safe, because one key encrypts far too few texts for a collision.
     let mut nonce = [0u8; NONCE_LEN];
     SystemRandom::new().fill(&mut nonce).map_err(|_| wrong())?;

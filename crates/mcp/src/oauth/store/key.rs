@@ -28,7 +28,9 @@ impl StoreKey {
     pub fn random() -> Result<Self, TokenStoreError> {
         let mut bytes = Box::new([0u8; 32]);
         let filled = SystemRandom::new().fill(bytes.as_mut_slice());
-        filled.map_err(|_| TokenStoreError::Key("the operating system gave no random numbers".to_owned()))?;
+        filled.map_err(|_| {
+            TokenStoreError::Key("the operating system provides no random numbers".to_owned())
+        })?;
         Ok(Self(SecretBox::new(bytes)))
     }
 

@@ -27,7 +27,7 @@ pub(super) fn handle_request(
     origin: MessageOrigin<'_>,
 ) {
     let Ok(room) = Arc::clone(&connection.server_request_permits).try_acquire_owned() else {
-        connection.log_anomaly("it asks for more at a time than is looked at");
+        connection.log_anomaly("it sends too many requests at a time");
         return;
     };
     if !matches!(method, "elicitation/create" | "sampling/createMessage" | "roots/list") {
@@ -114,7 +114,7 @@ fn declined_answer(method: &str) -> Result<Value, ErrorData> {
     match method {
         "elicitation/create" => Ok(json!({"action": "cancel"})),
         _ => {
-            let message = format!("{method} can't be asked of whoever made this request");
+            let message = format!("the client of this request does not support {method}");
             Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, message, None))
         }
     }

@@ -53,7 +53,7 @@ impl HttpEndpoint {
     ) -> Result<Self, UpstreamError> {
         let url = Url::parse(url).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
         let url = url.ok_or_else(|| {
-            UpstreamError::InvalidDefinition("its address has not the form http://… or https://…".to_owned())
+            UpstreamError::InvalidDefinition("its address must start with http:// or https://".to_owned())
         })?;
         let uri = uri_of(&url)?;
         let mut all = HeaderMap::with_capacity(headers.len() + 2);
@@ -145,8 +145,8 @@ impl HttpEndpoint {
         })?;
         if let Some(token) = token {
             let value = HeaderValue::try_from(format!("Bearer {}", token.expose_secret()));
-            let mut value =
-                value.map_err(|_| UpstreamError::NeedsLogin("its token is no header's value".to_owned()))?;
+            let mut value = value
+                .map_err(|_| UpstreamError::NeedsLogin("its token is not a valid header value".to_owned()))?;
             value.set_sensitive(true);
             all.insert(AUTHORIZATION, value);
         }

@@ -112,7 +112,7 @@ impl StreamableHttpTransport {
         let bytes = read_all(response, self.max_bytes).await?;
         let origin = request.exchange.as_ref().map_or(MessageOrigin::Gateway, MessageOrigin::Exchange);
         find_answer(handler, &bytes, request.id, origin)?.unwrap_or_else(|| {
-            Err(UpstreamError::Malformed("its answer is that of another request".to_owned()))
+            Err(UpstreamError::Malformed("its response belongs to another request".to_owned()))
         })
     }
 
@@ -326,7 +326,7 @@ fn find_answer(
     });
     match read {
         Ok(()) => Ok(answer),
-        Err(error) => Err(UpstreamError::Malformed(format!("its answer is no MCP message: {error}"))),
+        Err(error) => Err(UpstreamError::Malformed(format!("its response is not an MCP message: {error}"))),
     }
 }
 
@@ -334,6 +334,6 @@ fn dispatch_message(handler: &impl MessageHandler, text: &[u8]) {
     if let Err(error) =
         frame::parse_all(text, |message| handler.handle_message(message, MessageOrigin::Shared))
     {
-        handler.log_anomaly(&format!("its stream has an event that is no MCP message: {error}"));
+        handler.log_anomaly(&format!("its stream has an event that is not an MCP message: {error}"));
     }
 }

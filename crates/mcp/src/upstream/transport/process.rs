@@ -54,7 +54,7 @@ impl ServerProcess {
         let mut child = command.spawn().map_err(|error| {
             let folder = launch.folder.display();
             if !launch.folder.is_dir() {
-                return UpstreamError::InvalidDefinition(format!("the folder {folder} is not there"));
+                return UpstreamError::InvalidDefinition(format!("the folder {folder} does not exist"));
             }
             UpstreamError::InvalidDefinition(format!("{} could not be started: {error}", launch.command))
         })?;

@@ -50,7 +50,7 @@ impl SseTransport {
                 SseMessages(stream),
             ));
         }
-        Err(UpstreamError::Malformed("it did not say where messages go".to_owned()))
+        Err(UpstreamError::Malformed("it sent no address for messages".to_owned()))
     }
 
     pub(in crate::upstream) fn pending(&self) -> &PendingResponses {
@@ -80,11 +80,11 @@ impl SseTransport {
 fn parse_endpoint(stream: &Url, said: &[u8]) -> Result<Url, UpstreamError> {
     let said = String::from_utf8_lossy(said);
     let endpoint = stream.join(said.trim());
-    let endpoint = endpoint
-        .map_err(|_| UpstreamError::Malformed("the address that it names for messages is none".to_owned()))?;
+    let endpoint =
+        endpoint.map_err(|_| UpstreamError::Malformed("its address for messages is invalid".to_owned()))?;
     if endpoint.origin() != stream.origin() {
         return Err(UpstreamError::Malformed(format!(
-            "it wants messages sent to another server ({}), which may not be",
+            "its address for messages is on another server ({}), which is not allowed",
             endpoint.host_str().unwrap_or_default()
         )));
     }
@@ -104,7 +104,8 @@ pub(in crate::upstream) async fn pump(handler: impl MessageHandler, messages: Ss
                     handler.handle_message(message, MessageOrigin::Shared)
                 });
                 if let Err(error) = read {
-                    handler.log_anomaly(&format!("its stream has an event that is no MCP message: {error}"));
+                    handler
+                        .log_anomaly(&format!("its stream has an event that is not an MCP message: {error}"));
                 }
             }
             Ok(None) => return UpstreamError::ConnectionLost("it ended its stream".to_owned()),

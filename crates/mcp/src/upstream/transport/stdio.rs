@@ -167,7 +167,7 @@ fn handle_line(handler: &impl MessageHandler, line: &[u8]) {
     {
         let said = String::from_utf8_lossy(line.get(..LINE_HEAD_BYTES.min(line.len())).unwrap_or_default())
             .into_owned();
-        handler.log_anomaly(&format!("its output has a line that is no MCP message ({error}): {said}"));
+        handler.log_anomaly(&format!("its output has a line that is not an MCP message ({error}): {said}"));
     }
 }
 
