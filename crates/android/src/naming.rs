@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+use toolway_types::text::hex;
 
 /// Maximum length of a name without a hash suffix, in characters.
 const MAX_NAME_LENGTH: usize = 32;
@@ -150,7 +151,7 @@ fn hash(parts: &[&str]) -> String {
         hasher.update(part.as_bytes());
         hasher.update([0]);
     }
-    hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(&hasher.finalize())
 }
 
 fn short(hash: &str) -> &str {

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use tar::{Archive, Builder, EntryType, Header};
 use toolway_files::private_file::{self, AtomicFile};
+use toolway_types::text::hex;
 
 use crate::error::{CliError, CliResult};
 use crate::folder::create_private_dir;
@@ -248,7 +249,7 @@ fn digest(from: &mut impl Read, to: &mut impl Write) -> io::Result<(u64, String)
         to.write_all(bytes)?;
         size += read as u64;
     }
-    Ok((size, hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()))
+    Ok((size, hex(&hash.finalize())))
 }
 
 #[cfg(test)]

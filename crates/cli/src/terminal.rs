@@ -83,10 +83,10 @@ mod imp {
     use super::TerminalMode;
 
     #[derive(Debug)]
-    pub(super) struct Before;
+    pub(super) struct SavedTerminalMode;
 
     impl SavedTerminalMode {
-        pub(super) fn change(_: TerminalMode) -> Self {
+        pub(super) fn set_mode(_: TerminalMode) -> Self {
             Self
         }
     }

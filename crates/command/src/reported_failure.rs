@@ -2,6 +2,7 @@
 //! member `error`.
 
 use serde_json::Value;
+use toolway_types::text::truncate;
 use toolway_types::{Code, ToolError};
 
 /// Maximum length of the reported message, in bytes.
@@ -31,12 +32,4 @@ fn is_meaningful(error: &Value) -> bool {
         Value::Array(items) => !items.is_empty(),
         Value::Object(fields) => !fields.is_empty(),
     }
-}
-
-/// The start of a text.
-fn truncate(text: &str, bytes: usize) -> String {
-    if text.len() <= bytes {
-        return text.to_owned();
-    }
-    format!("{}…", text.get(..text.floor_char_boundary(bytes)).unwrap_or_default())
 }

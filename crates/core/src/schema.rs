@@ -11,6 +11,7 @@ use std::sync::{LazyLock, OnceLock};
 use jsonschema::{PatternOptions, ValidationError, Validator};
 use serde_json::Value;
 use toolway_types::RawJson;
+use toolway_types::text::truncate;
 
 use complexity::SchemaComplexity;
 use cost::CostWalk;
@@ -96,7 +97,9 @@ impl Schema {
             Value::Object(fields) => match fields.get("type") {
                 None => (raw, &value),
                 Some(Value::String(kind)) if kind == "object" => (raw, &value),
-                Some(other) => return Err(SchemaError::NotObjectType(truncate(&other.to_string()))),
+                Some(other) => {
+                    return Err(SchemaError::NotObjectType(truncate(&other.to_string(), MAX_VIOLATION_TEXT)));
+                }
             },
             other => return Err(SchemaError::NotAnObject(json_type_name(other))),
         };
@@ -120,7 +123,8 @@ impl Schema {
 
     fn compile(raw: Option<RawJson>, value: &Value) -> Result<Self, SchemaError> {
         let schema = Self::without_compiling(raw, value)?;
-        build_validator(value).map_err(|error| SchemaError::DoesNotCompile(truncate(&error.to_string())))?;
+        build_validator(value)
+            .map_err(|error| SchemaError::DoesNotCompile(truncate(&error.to_string(), MAX_VIOLATION_TEXT)))?;
         Ok(schema)
     }
 
@@ -198,9 +202,13 @@ impl Schema {
     pub(crate) fn list_violations(&self, value: &Value, masked: bool) -> Vec<String> {
         let say = |error: &ValidationError<'_>| {
             let pointer = error.instance_path().to_string();
-            let place = if pointer.is_empty() { "(the arguments)".to_owned() } else { truncate(&pointer) };
+            let place = if pointer.is_empty() {
+                "(the arguments)".to_owned()
+            } else {
+                truncate(&pointer, MAX_VIOLATION_TEXT)
+            };
             let text = if masked { error.masked().to_string() } else { error.to_string() };
-            format!("{place}: {}", truncate(&text))
+            format!("{place}: {}", truncate(&text, MAX_VIOLATION_TEXT))
         };
         let Some(validator) = self.validator() else { return vec!["the schema does not compile".to_owned()] };
         if !self.can_list(value) {
@@ -245,7 +253,7 @@ impl fmt::Debug for Schema {
 /// Parses a schema. Text can match the JSON grammar and still not be a value: half of a surrogate pair, a
 /// number out of range, too deep nesting.
 fn parse_schema(raw: &RawJson) -> Result<Value, SchemaError> {
-    raw.to().map_err(|error| SchemaError::DoesNotCompile(truncate(&error.to_string())))
+    raw.to().map_err(|error| SchemaError::DoesNotCompile(truncate(&error.to_string(), MAX_VIOLATION_TEXT)))
 }
 
 /// Builds the validator. Formats are annotations in every draft. Patterns match in linear time, except those
@@ -285,14 +293,6 @@ fn count_values(value: &Value, enough: usize) -> usize {
         _ => {}
     }
     count
-}
-
-fn truncate(text: &str) -> String {
-    if text.len() <= MAX_VIOLATION_TEXT {
-        return text.to_owned();
-    }
-    let end = text.floor_char_boundary(MAX_VIOLATION_TEXT);
-    format!("{}…", text.get(..end).unwrap_or_default())
 }
 
 #[cfg(test)]

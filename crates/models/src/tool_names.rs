@@ -5,6 +5,7 @@
 use std::borrow::Cow;
 
 use sha2::{Digest, Sha256};
+use toolway_types::text::hex;
 
 /// Maximum length of a name that every provider accepts.
 pub const MAX_TOOL_NAME_BYTES: usize = 64;
@@ -36,9 +37,9 @@ pub(crate) fn alias(text: &str, room: usize) -> String {
         stem.insert(0, '_');
     }
     stem.truncate(room.saturating_sub(ALIAS_MARKER.len() + HASH_CHARS));
-    let digest = Sha256::digest(text.as_bytes());
-    let hash = digest.iter().take(HASH_CHARS / 2).map(|byte| format!("{byte:02x}"));
-    stem + ALIAS_MARKER + &hash.collect::<String>()
+    let mut hash = hex(&Sha256::digest(text.as_bytes()));
+    hash.truncate(HASH_CHARS);
+    stem + ALIAS_MARKER + &hash
 }
 
 /// Returns whether a name has the form of an alias.

@@ -17,6 +17,7 @@ mod renamed_field;
 #[cfg(feature = "schema")]
 pub mod schema;
 pub mod spec;
+pub mod text;
 
 pub use clock::{Clock, SystemClock};
 pub use content::ContentPart;

@@ -12,6 +12,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use crate::text::hex;
+
 /// Maximum length of an exposed name; the limit of model APIs.
 pub const MAX_FULL_NAME: usize = 64;
 /// Maximum length of a slug.
@@ -295,8 +297,9 @@ fn has_hash_form(name: &str) -> bool {
 }
 
 fn short_hash(name: &str) -> String {
-    let digest = Sha256::digest(name.as_bytes());
-    digest.iter().take(HASH_LEN / 2).map(|byte| format!("{byte:02x}")).collect()
+    let mut hash = hex(&Sha256::digest(name.as_bytes()));
+    hash.truncate(HASH_LEN);
+    hash
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use std::io::{self, Read, Seek, SeekFrom};
 
 use sha2::{Digest, Sha256};
+use toolway_types::text::hex;
 
 use super::bytes::ByteSlice;
 
@@ -81,5 +82,5 @@ fn signer(signer: ByteSlice<'_>) -> Option<String> {
     let digests = sequence(signed)?;
     let certificates = sequence(signed.from(4)?.from(digests.len())?)?;
     let first = items(certificates).next()?;
-    Some(Sha256::digest(first.as_slice()).iter().map(|byte| format!("{byte:02x}")).collect())
+    Some(hex(&Sha256::digest(first.as_slice())))
 }

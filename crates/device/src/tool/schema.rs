@@ -1,6 +1,7 @@
 //! The parameter schema: compiled, and used to validate arguments.
 
 use serde_json::Value;
+use toolway_types::text::truncate;
 use toolway_types::{Code, JsonObject, RawJson, ToolError};
 
 /// Maximum number of violations listed in an error.
@@ -21,7 +22,7 @@ impl ArgumentValidator {
             _ => return Self(Err("the schema is not an object".to_owned())),
         };
         let compiled = jsonschema::options().offline().build(&schema);
-        Self(compiled.map_err(|error| cut(&error.to_string())))
+        Self(compiled.map_err(|error| truncate(&error.to_string(), MAX_VIOLATION_TEXT)))
     }
 
     /// The compile error, if any.
@@ -60,7 +61,7 @@ fn violations(validator: &jsonschema::Validator, value: &Value) -> String {
         }
         let pointer = error.instance_path().to_string();
         let place = if pointer.is_empty() { "(the arguments)" } else { pointer.as_str() };
-        listed.push(format!("{place}: {}", cut(&error.to_string())));
+        listed.push(format!("{place}: {}", truncate(&error.to_string(), MAX_VIOLATION_TEXT)));
     }
     if omitted > 0 {
         listed.push(format!("and {omitted} more"));
@@ -70,11 +71,4 @@ fn violations(validator: &jsonschema::Validator, value: &Value) -> String {
 
 fn invalid(what: &str) -> ToolError {
     ToolError::new(Code::InvalidArguments, format!("Invalid arguments: {what}"))
-}
-
-fn cut(text: &str) -> String {
-    if text.len() <= MAX_VIOLATION_TEXT {
-        return text.to_owned();
-    }
-    format!("{}…", text.get(..text.floor_char_boundary(MAX_VIOLATION_TEXT)).unwrap_or_default())
 }

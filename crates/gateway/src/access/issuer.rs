@@ -16,6 +16,7 @@ use parking_lot::Mutex;
 use sha2::{Digest as _, Sha256};
 use toolway_mcp::oauth::OauthHttpClient;
 use toolway_store::TokenRecord;
+use toolway_types::text::hex;
 use toolway_types::{Clock, Role};
 
 use super::rejection::AuthRejection;
@@ -165,8 +166,9 @@ impl TokenIssuer {
         hash.update(self.settings.url.as_bytes());
         hash.update(subject.as_bytes());
         let hash = hash.finalize();
-        let hex: String = hash.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
-        format!("{ID_PREFIX}{hex}")
+        let mut hash = hex(&hash);
+        hash.truncate(32);
+        format!("{ID_PREFIX}{hash}")
     }
 
     fn cached_token(&self, hash: &[u8; 32]) -> Option<Arc<TokenState>> {

@@ -9,6 +9,7 @@ use toolway_api::ErrorResponse;
 use toolway_api::tool_changes::{AcceptToolChangeRequest, ToolChange};
 use toolway_core::{EntryPoint, ToolLookup};
 use toolway_types::ToolId;
+use toolway_types::text::hex;
 
 use super::resources::{ApiRoutes, resources};
 use super::{ApiError, OptionalJsonBody, PathParams};
@@ -73,10 +74,6 @@ async fn show(
 fn untracked(tool: &ToolId) -> ApiError {
     ApiError::not_found("tool_not_tracked", format!("the gateway does not track changes of {tool}"))
         .with_hint("it tracks no tools of its own and of connections without a name")
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn unhex(text: &str) -> Option<[u8; 32]> {

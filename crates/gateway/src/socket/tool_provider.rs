@@ -7,6 +7,7 @@ use tokio_util::sync::CancellationToken;
 use toolway_agent::turn::ConnectionRegistration;
 use toolway_core::{CallerRegistration, Lease};
 use toolway_types::Role;
+use toolway_types::text::hex;
 use toolway_wire::gateway_message::Connected;
 use toolway_wire::{CONNECTED_MESSAGE, capability, error_code};
 
@@ -220,7 +221,7 @@ async fn join(cx: &SocketContext) -> Result<Arc<DeviceSource>, CloseReason> {
 /// Creates a resume token of 128 random bits.
 fn new_resume_token() -> Result<String, CloseReason> {
     match secret::random::<16>() {
-        Ok(bits) => Ok(bits.iter().map(|byte| format!("{byte:02x}")).collect()),
+        Ok(bits) => Ok(hex(&bits)),
         Err(error) => Err(CloseReason::with_code(INTERNAL, error.to_string())),
     }
 }

@@ -78,8 +78,7 @@ pub struct ImportedSecret {
 /// # Errors
 /// [`ImportFileError`].
 pub fn parse_import_file(text: &str, taken: &BTreeSet<Slug>) -> Result<ImportFile, ImportFileError> {
-    let root: Value = serde_json::from_str(&jsonc::to_json(text))
-        .map_err(|error| ImportFileError::NotJson(error.to_string()))?;
+    let root = jsonc::parse(text).map_err(ImportFileError::NotJson)?;
     let servers = find_servers(&root).ok_or(ImportFileError::NoServers)?;
     if servers.len() > MAX_ENTRIES {
         return Err(ImportFileError::TooMany(servers.len()));

@@ -1,8 +1,7 @@
 //! The name of an agent's own folder.
 
-use std::fmt::Write as _;
-
 use sha2::{Digest, Sha256};
+use toolway_types::text::hex;
 
 /// Where calls outside an agent have theirs.
 const SHARED: &str = "shared";
@@ -31,10 +30,9 @@ pub fn folder_name(agent: Option<&str>) -> String {
     let stem = agent.chars().map(|c| c.to_ascii_lowercase()).filter(|c| usable(*c)).take(MAX_STEM);
     let mut name: String = stem.collect();
     name.push('~');
-    for byte in Sha256::digest(agent.as_bytes()).iter().take(16) {
-        let _ = write!(name, "{byte:02x}");
-    }
-    name
+    let mut hash = hex(&Sha256::digest(agent.as_bytes()));
+    hash.truncate(32);
+    name + &hash
 }
 
 /// Names that Windows does not take for files.

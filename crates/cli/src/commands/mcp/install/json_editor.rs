@@ -1,6 +1,13 @@
-//! Changing one entry of a JSON text that is somebody else's: everything but the entry stays byte for byte as it is,
-//! comments and trailing commas too.
+//! Changes one entry of a JSON file that belongs to another program. Everything else stays byte for byte, including
+//! comments and trailing commas.
+//!
+//! `jsonc-parser` says where the members and commas are. Its own editing (`cst`) is not used: it breaks an object
+//! written in one line into lines, and removes the comment behind a removed member.
 
+use jsonc_parser::ast::{Object, ObjectProp};
+use jsonc_parser::common::Ranged;
+use jsonc_parser::tokens::{Token, TokenAndRange};
+use jsonc_parser::{CollectOptions, parse_to_ast};
 use serde_json::{Map, Value};
 use toolway_mcp::definition::jsonc;
 
@@ -19,25 +26,10 @@ pub(super) enum JsonEditError {
     UnsupportedLayout,
 }
 
-/// One member of an object, as places in the text.
-#[derive(Debug)]
-struct MemberSpan {
-    key: String,
-    start: usize,
-    value: (usize, usize),
-}
-
-/// An object, as places in the text: of its braces, and of its members.
-#[derive(Debug)]
-struct ObjectSpan {
-    open: usize,
-    close: usize,
-    members: Vec<MemberSpan>,
-}
-
 /// The text with `value` at `table.name`.
 pub(super) fn set_entry(text: &str, table: &str, name: &str, value: &Value) -> Result<String, JsonEditError> {
-    let text = if text.trim_start_matches('\u{feff}').trim().is_empty() { "{}\n" } else { text };
+    let (byte_order_mark, text) = jsonc::split_byte_order_mark(text);
+    let text = if text.trim().is_empty() { "{}\n" } else { text };
     let editing = JsonEditor::new(text)?;
     let changed = match editing.member(&editing.root, table)? {
         None => {
@@ -46,9 +38,9 @@ pub(super) fn set_entry(text: &str, table: &str, name: &str, value: &Value) -> R
         }
         Some(member) => {
             let inner = editing.object(member, table)?;
-            match editing.member(&inner, name)? {
-                None => editing.insert(&inner, 2, name, value),
-                Some(old) => editing.replace(&inner, old, value),
+            match editing.member(inner, name)? {
+                None => editing.insert(inner, 2, name, value),
+                Some(old) => editing.replace(inner, old, value),
             }
         }
     };
@@ -57,88 +49,83 @@ pub(super) fn set_entry(text: &str, table: &str, name: &str, value: &Value) -> R
     let place = place.entry(table).or_insert_with(|| Value::Object(Map::new()));
     let place = place.as_object_mut().ok_or_else(|| JsonEditError::MemberNotAnObject(table.to_owned()))?;
     place.insert(name.to_owned(), value.clone());
-    verify_edit(changed, &meant)
+    verify_edit(format!("{byte_order_mark}{changed}"), &meant)
 }
 
 /// The text without `table.name`; none where that is not there.
 pub(super) fn remove_entry(text: &str, table: &str, name: &str) -> Result<Option<String>, JsonEditError> {
-    if text.trim_start_matches('\u{feff}').trim().is_empty() {
+    let (byte_order_mark, text) = jsonc::split_byte_order_mark(text);
+    if text.trim().is_empty() {
         return Ok(None);
     }
     let editing = JsonEditor::new(text)?;
     let Some(member) = editing.member(&editing.root, table)? else { return Ok(None) };
     let inner = editing.object(member, table)?;
-    let Some(old) = editing.member(&inner, name)? else { return Ok(None) };
-    let changed = editing.remove(&inner, old);
+    let Some(old) = editing.member(inner, name)? else { return Ok(None) };
+    let changed = editing.remove(inner, old);
     let mut meant = editing.value;
     if let Some(place) = meant.get_mut(table).and_then(Value::as_object_mut) {
         place.remove(name);
     }
-    verify_edit(changed, &meant).map(Some)
+    verify_edit(format!("{byte_order_mark}{changed}"), &meant).map(Some)
 }
 
 /// What stands at `table.name`.
 pub(super) fn get_entry(text: &str, table: &str, name: &str) -> Option<Value> {
-    let root: Value = serde_json::from_str(&jsonc::to_json(text)).ok()?;
-    root.get(table)?.get(name).cloned()
+    jsonc::parse(text).ok()?.get(table)?.get(name).cloned()
 }
 
 /// A changed text, if it says what was meant and nothing else.
 fn verify_edit(text: String, meant: &Value) -> Result<String, JsonEditError> {
-    let says: Option<Value> = serde_json::from_str(&jsonc::to_json(&text)).ok();
-    if says.as_ref() == Some(meant) { Ok(text) } else { Err(JsonEditError::UnsupportedLayout) }
+    if jsonc::parse(&text).ok().as_ref() == Some(meant) {
+        Ok(text)
+    } else {
+        Err(JsonEditError::UnsupportedLayout)
+    }
 }
 
 struct JsonEditor<'t> {
     text: &'t str,
-    /// The same as plain JSON.
-    uncommented_text: String,
-    /// The same with its commas, also those that plain JSON has not.
-    comma_text: String,
+    tokens: Vec<TokenAndRange<'t>>,
     value: Value,
-    root: ObjectSpan,
+    root: Object<'t>,
     newline: &'static str,
     indent: String,
 }
 
 impl<'t> JsonEditor<'t> {
     fn new(text: &'t str) -> Result<Self, JsonEditError> {
-        let plain = jsonc::to_json(text);
-        let meaning: Value =
-            serde_json::from_str(&plain).map_err(|error| JsonEditError::NotJson(error.to_string()))?;
-        if !meaning.is_object() {
+        let value = jsonc::parse(text).map_err(JsonEditError::NotJson)?;
+        if !value.is_object() {
             return Err(JsonEditError::NotAnObject);
         }
-        let open = plain.find('{').ok_or(JsonEditError::NotAnObject)?;
-        let root = parse_object(&plain, open).ok_or(JsonEditError::UnsupportedLayout)?;
+        let collected = CollectOptions { tokens: true, ..CollectOptions::default() };
+        let parsed = parse_to_ast(text, &collected, &jsonc::OPTIONS)
+            .map_err(|error| JsonEditError::NotJson(error.to_string()))?;
+        let Some(jsonc_parser::ast::Value::Object(root)) = parsed.value else {
+            return Err(JsonEditError::NotAnObject);
+        };
         let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
-        let first = root.members.first().and_then(|first| line_indent_at(text, first.start));
+        let first = root.properties.first().and_then(|first| line_indent_at(text, first.range.start));
         let indent = first.filter(|indent| !indent.is_empty()).unwrap_or("  ").to_owned();
-        Ok(Self {
-            text,
-            comma_text: jsonc::without_comments(text),
-            uncommented_text: plain,
-            value: meaning,
-            root,
-            newline,
-            indent,
-        })
+        let tokens = parsed.tokens.unwrap_or_default();
+        Ok(Self { text, tokens, value, root, newline, indent })
     }
 
-    fn member<'o>(&self, object: &'o ObjectSpan, key: &str) -> Result<Option<&'o MemberSpan>, JsonEditError> {
-        let mut found = object.members.iter().filter(|member| member.key == key);
+    fn member<'o>(
+        &self,
+        object: &'o Object<'t>,
+        key: &str,
+    ) -> Result<Option<&'o ObjectProp<'t>>, JsonEditError> {
+        let mut found = object.properties.iter().filter(|member| member.name.as_str() == key);
         match (found.next(), found.next()) {
             (_, Some(_)) => Err(JsonEditError::DuplicateKey(key.to_owned())),
             (one, None) => Ok(one),
         }
     }
 
-    fn object(&self, member: &MemberSpan, key: &str) -> Result<ObjectSpan, JsonEditError> {
-        let is_object = self.uncommented_text.get(member.value.0..).is_some_and(|rest| rest.starts_with('{'));
-        if !is_object {
-            return Err(JsonEditError::MemberNotAnObject(key.to_owned()));
-        }
-        parse_object(&self.uncommented_text, member.value.0).ok_or(JsonEditError::UnsupportedLayout)
+    fn object<'o>(&self, member: &'o ObjectProp<'t>, key: &str) -> Result<&'o Object<'t>, JsonEditError> {
+        member.value.as_object().ok_or_else(|| JsonEditError::MemberNotAnObject(key.to_owned()))
     }
 
     fn slice(&self, start: usize, end: usize) -> &str {
@@ -146,8 +133,8 @@ impl<'t> JsonEditor<'t> {
     }
 
     /// Whether an object is written in one line, with something in it.
-    fn is_in_line(&self, object: &ObjectSpan) -> bool {
-        !object.members.is_empty() && !self.slice(object.open, object.close).contains('\n')
+    fn is_in_line(&self, object: &Object<'_>) -> bool {
+        !object.properties.is_empty() && !self.slice(object.range.start, object.range.end).contains('\n')
     }
 
     /// A value as it is written at a level.
@@ -168,57 +155,63 @@ impl<'t> JsonEditor<'t> {
         written
     }
 
-    fn insert(&self, object: &ObjectSpan, level: usize, key: &str, value: &Value) -> String {
+    fn insert(&self, object: &Object<'_>, level: usize, key: &str, value: &Value) -> String {
         let in_line = self.is_in_line(object);
+        let close_at = object.range.end - 1;
         let key = Value::from(key).to_string();
         let entry = format!("{key}: {}", self.format_value(value, level, in_line));
         // Comments behind the last member are its own.
-        let end = self.text.get(..object.close).unwrap_or_default().trim_end().len().max(object.open + 1);
+        let end = self.text.get(..close_at).unwrap_or_default().trim_end().len().max(object.range.start + 1);
         let start =
             if in_line { " ".to_owned() } else { format!("{}{}", self.newline, self.indent.repeat(level)) };
-        let Some(last) = object.members.last() else {
-            let close = format!("{}{}", self.newline, self.indent.repeat(level - 1));
-            return format!("{}{start}{entry}{close}{}", self.slice(0, end), self.text_from(object.close));
+        let Some(last) = object.properties.last() else {
+            let end_line = format!("{}{}", self.newline, self.indent.repeat(level - 1));
+            return format!("{}{start}{entry}{end_line}{}", self.slice(0, end), self.text_from(close_at));
         };
-        let comma = self.find_comma(last.value.1, object.close);
+        let comma = self.find_comma(last.range.end, close_at);
         let (between, behind) = match comma {
             // Whoever ends lists with a comma goes on to.
-            Some(_) => (self.slice(last.value.1, end).to_owned(), ","),
-            None => (format!(",{}", self.slice(last.value.1, end)), ""),
+            Some(_) => (self.slice(last.range.end, end).to_owned(), ","),
+            None => (format!(",{}", self.slice(last.range.end, end)), ""),
         };
-        format!("{}{between}{start}{entry}{behind}{}", self.slice(0, last.value.1), self.text_from(end))
+        format!("{}{between}{start}{entry}{behind}{}", self.slice(0, last.range.end), self.text_from(end))
     }
 
-    fn replace(&self, object: &ObjectSpan, old: &MemberSpan, value: &Value) -> String {
+    fn replace(&self, object: &Object<'_>, old: &ObjectProp<'_>, value: &Value) -> String {
         let written = self.format_value(value, 2, self.is_in_line(object));
-        format!("{}{written}{}", self.slice(0, old.value.0), self.text_from(old.value.1))
+        format!("{}{written}{}", self.slice(0, old.value.start()), self.text_from(old.range.end))
     }
 
-    fn remove(&self, object: &ObjectSpan, old: &MemberSpan) -> String {
-        let at = object.members.iter().position(|member| member.start == old.start).unwrap_or_default();
-        let before = at.checked_sub(1).and_then(|at| object.members.get(at));
-        let next = object.members.get(at + 1).map_or(object.close, |next| next.start);
-        let mut end = old.value.1;
+    fn remove(&self, object: &Object<'_>, old: &ObjectProp<'_>) -> String {
+        let close_at = object.range.end - 1;
+        let at = object
+            .properties
+            .iter()
+            .position(|member| member.range.start == old.range.start)
+            .unwrap_or_default();
+        let before = at.checked_sub(1).and_then(|at| object.properties.get(at));
+        let next = object.properties.get(at + 1).map_or(close_at, |next| next.range.start);
+        let mut end = old.range.end;
         let mut comma_before = None;
-        match (self.find_comma(old.value.1, next), before) {
+        match (self.find_comma(old.range.end, next), before) {
             (Some(comma), _) => end = comma + 1,
-            (None, Some(before)) => comma_before = self.find_comma(before.value.1, old.start),
+            (None, Some(before)) => comma_before = self.find_comma(before.range.end, old.range.start),
             (None, None) => {}
         }
         // With the line that it begins.
-        let head = self.slice(0, old.start);
+        let head = self.slice(0, old.range.start);
         let trimmed = head.trim_end_matches([' ', '\t']);
         let trimmed = trimmed.strip_suffix('\n').map_or(trimmed, |it| it.strip_suffix('\r').unwrap_or(it));
-        let start = trimmed.len().max(object.open + 1);
+        let start = trimmed.len().max(object.range.start + 1);
         let head = match comma_before {
             Some(comma) => format!("{}{}", self.slice(0, comma), self.slice(comma + 1, start)),
             None => self.slice(0, start).to_owned(),
         };
-        let is_empty = object.members.len() == 1
-            && self.slice(object.open + 1, start).trim().is_empty()
-            && self.slice(end, object.close).trim().is_empty();
+        let is_empty = object.properties.len() == 1
+            && self.slice(object.range.start + 1, start).trim().is_empty()
+            && self.slice(end, close_at).trim().is_empty();
         if is_empty {
-            return format!("{}{}", self.slice(0, object.open + 1), self.text_from(object.close));
+            return format!("{}{}", self.slice(0, object.range.start + 1), self.text_from(close_at));
         }
         format!("{head}{}", self.text_from(end))
     }
@@ -229,7 +222,10 @@ impl<'t> JsonEditor<'t> {
 
     /// The comma between two places.
     fn find_comma(&self, from: usize, to: usize) -> Option<usize> {
-        self.comma_text.get(from..to)?.find(',').map(|at| from + at)
+        let is_comma = |token: &&TokenAndRange<'_>| {
+            token.token == Token::Comma && (from..to).contains(&token.range.start)
+        };
+        self.tokens.iter().find(is_comma).map(|token| token.range.start)
     }
 }
 
@@ -238,75 +234,6 @@ fn line_indent_at(text: &str, at: usize) -> Option<&str> {
     let before = text.get(..at)?;
     let line = before.get(before.rfind('\n')? + 1..)?;
     line.trim().is_empty().then_some(line)
-}
-
-/// The object that begins here, in plain JSON.
-fn parse_object(text: &str, open: usize) -> Option<ObjectSpan> {
-    let bytes = text.as_bytes();
-    let mut members = Vec::new();
-    let mut at = skip_space(bytes, open + 1);
-    loop {
-        match bytes.get(at)? {
-            b'}' => return Some(ObjectSpan { open, close: at, members }),
-            b',' => at = skip_space(bytes, at + 1),
-            b'"' => {
-                let end = value_end(bytes, at)?;
-                let key = serde_json::from_str(text.get(at..end)?).ok()?;
-                let colon = skip_space(bytes, end);
-                let start = skip_space(bytes, colon + 1);
-                let value = (start, value_end(bytes, start)?);
-                members.push(MemberSpan { key, start: at, value });
-                at = skip_space(bytes, value.1);
-            }
-            _ => return None,
-        }
-    }
-}
-
-fn skip_space(bytes: &[u8], mut at: usize) -> usize {
-    while bytes.get(at).is_some_and(u8::is_ascii_whitespace) {
-        at += 1;
-    }
-    at
-}
-
-/// The place behind the value that begins here.
-fn value_end(bytes: &[u8], start: usize) -> Option<usize> {
-    let mut depth = 0_usize;
-    let mut at = start;
-    loop {
-        match bytes.get(at)? {
-            b'"' => {
-                at += 1;
-                while *bytes.get(at)? != b'"' {
-                    at += if *bytes.get(at)? == b'\\' { 2 } else { 1 };
-                }
-                at += 1;
-            }
-            b'{' | b'[' => {
-                depth += 1;
-                at += 1;
-            }
-            b'}' | b']' => {
-                depth = depth.checked_sub(1)?;
-                at += 1;
-            }
-            _ => {
-                let is_scalar = |byte: &u8| !byte.is_ascii_whitespace() && !b",]}".contains(byte);
-                if depth > 0 {
-                    at += 1;
-                    continue;
-                }
-                while bytes.get(at).is_some_and(is_scalar) {
-                    at += 1;
-                }
-                return Some(at);
-            }
-        }
-        if depth == 0 {
-            return Some(at);
-        }
-    }
 }
 
 #[cfg(test)]
