@@ -300,7 +300,7 @@ async fn its_environment_is_what_was_stated() {
     let missing = [("KEY".to_owned(), "secret:none".to_owned())].into();
     bench.apply([("up", ServerDefinition { env: missing, ..script("") })]);
     let problem = bench.wait_failed("up").await.problem.unwrap().message;
-    assert_eq!(problem, "KEY: the secret \"none\" can't be had: there is no secret named \"none\"");
+    assert_eq!(problem, "KEY: the secret \"none\" can't be read: there is no secret named \"none\"");
 }
 
 #[tokio::test]
