@@ -31,9 +31,9 @@ impl OauthClientSettings {
     ) -> Result<Self, String> {
         let Some(definition) = definition else { return Ok(Self::default()) };
         let secret = definition.client_secret.as_ref().map(|value| match value.strip_prefix("secret:") {
-            Some(name) => {
-                secrets.read_named(name).map_err(|error| format!("the secret {name:?} can't be read: {error}"))
-            }
+            Some(name) => secrets
+                .read_named(name)
+                .map_err(|error| format!("the secret {name:?} can't be read: {error}")),
             None => Ok(SecretString::from(value.clone())),
         });
         Ok(Self {
