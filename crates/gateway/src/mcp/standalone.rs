@@ -9,7 +9,7 @@ use toolway_mcp::upstream::{UpstreamDeps, UpstreamManager, UpstreamSettings};
 use toolway_types::Clock;
 
 use super::sign_in::{self, DefinitionLookup, SignInParts};
-use super::{FOLDER, Mcpenvironment, http_maker};
+use super::{FOLDER, environment, http_maker};
 use crate::gateway_tools::ToolEnv;
 use crate::settings::Settings;
 use toolway_secrets::NamedSecrets;
