@@ -14,7 +14,6 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
-use secrecy::SecretString;
 use tokio_util::sync::CancellationToken;
 use toolway_core::{Engine, Registry, SpecCache};
 use toolway_mcp::definition::ServerDefinition;
