@@ -3,7 +3,6 @@
 
 mod file;
 mod keyed_provider;
-mod keys;
 mod probe;
 mod view;
 
@@ -19,9 +18,9 @@ use toolway_models::{ModelProvider, build_provider};
 use crate::name_suggestions;
 use keyed_provider::{KeyedProvider, ProviderFactory};
 use toolway_files::owner_file::{self, FileProblem, FileStamps};
+use toolway_secrets::{SecretLocation, SecretReader};
 
 pub use file::{ModelEntry, ModelsFile};
-pub use keys::{KeyError, KeyLocation, KeyReader};
 pub use view::{KeyView, ModelCheckStatus, ModelTestCheck, ModelTestReport, ModelView};
 
 /// Dependencies of the model catalog.
@@ -29,7 +28,7 @@ pub struct ModelCatalogDeps {
     /// Path of `models.toml`. The file need not exist.
     pub file: PathBuf,
     /// Reader of API keys.
-    pub keys: Arc<dyn KeyReader>,
+    pub keys: Arc<dyn SecretReader>,
     /// HTTP client, shared by the whole process.
     pub http: ProviderHttpClient,
 }
@@ -98,7 +97,7 @@ struct ConfiguredProvider {
     keyed: Option<KeyedProvider>,
     preset: Option<String>,
     base_url: String,
-    key: Option<KeyLocation>,
+    key: Option<SecretLocation>,
     model: Option<Arc<str>>,
     models: BTreeMap<String, ModelFacts>,
 }
@@ -106,7 +105,7 @@ struct ConfiguredProvider {
 /// The models that the owner has set up.
 pub struct ModelCatalog {
     file: PathBuf,
-    keys: Arc<dyn KeyReader>,
+    keys: Arc<dyn SecretReader>,
     provider_factory: ProviderFactory,
     /// Held while the file is read.
     reload_lock: tokio::sync::Mutex<()>,
@@ -133,7 +132,7 @@ impl ModelCatalog {
         Self::open_with(parts.file, parts.keys, make).await
     }
 
-    async fn open_with(file: PathBuf, keys: Arc<dyn KeyReader>, make: ProviderFactory) -> Arc<Self> {
+    async fn open_with(file: PathBuf, keys: Arc<dyn SecretReader>, make: ProviderFactory) -> Arc<Self> {
         let models = Self {
             file,
             keys,
@@ -274,7 +273,7 @@ impl ModelCatalog {
         });
         Arc::new(Self {
             file: PathBuf::new(),
-            keys: Arc::new(keys::EmptyKeyReader),
+            keys: Arc::new(toolway_secrets::NoSecrets),
             provider_factory: Arc::new(|config| {
                 build_provider(config, ProviderHttpClient::new(|| Err(String::new())))
             }),
@@ -295,7 +294,7 @@ impl ConfiguredProvider {
         Ok(ModelRef { provider: Arc::clone(&self.provider), id, facts })
     }
 
-    fn view(&self, keys: &dyn KeyReader) -> ModelView {
+    fn view(&self, keys: &dyn SecretReader) -> ModelView {
         let key = self
             .key
             .as_ref()

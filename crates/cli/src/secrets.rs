@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use secrecy::{ExposeSecret, SecretString};
 use toolway_files::bounded_read::{self, ReadError};
-use toolway_tools::secrets::{SecretError, SecretLocation, SecretReader};
+use toolway_secrets::{SecretError, SecretLocation, SecretReader};
 
 use crate::error::{CliError, CliResult, io_error_message};
 use crate::folder::{DataFolder, create_private_dir, private_file};
@@ -40,19 +40,18 @@ impl SystemSecretReader {
 
 impl SecretReader for SystemSecretReader {
     fn read(&self, source: &SecretLocation) -> Result<SecretString, SecretError> {
+        let unreadable = |problem| SecretError::Unreadable { location: source.clone(), problem };
         let text = match source {
             SecretLocation::Env(name) => self.variable(name),
             SecretLocation::File(path) => read_file(path),
+            SecretLocation::Keyring(name) => return keyring::read(name).map_err(unreadable),
+            SecretLocation::Secret(name) => return Err(SecretError::Unknown(name.clone())),
         };
         text.and_then(|text| match text.trim() {
             "" => Err("it is empty".to_owned()),
             secret => Ok(SecretString::from(secret.to_owned())),
         })
-        .map_err(|problem| SecretError::Unreadable { place: source.clone(), problem })
-    }
-
-    fn keyring(&self, name: &str) -> Result<SecretString, String> {
-        keyring::read(name)
+        .map_err(unreadable)
     }
 }
 

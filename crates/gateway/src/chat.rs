@@ -4,7 +4,6 @@
 
 pub(crate) mod frames;
 pub(crate) mod input;
-mod keys;
 pub(crate) mod turn_watcher;
 pub(crate) mod visible_agent;
 
@@ -17,18 +16,17 @@ use toolway_agent::agents::{AgentCatalog, AgentCatalogDeps};
 use toolway_agent::budget::BudgetTracker;
 use toolway_agent::context::ContextSettings;
 use toolway_agent::conversations::{ConversationDeps, ConversationSettings, Conversations};
-use toolway_agent::models::{KeyReader, ModelCatalog, ModelCatalogDeps};
+use toolway_agent::models::{ModelCatalog, ModelCatalogDeps};
 use toolway_agent::prices::PriceCatalog;
 use toolway_core::Engine;
 use toolway_files::owner_file::FileProblem;
 use toolway_models::transport::ProviderHttpClient;
+use toolway_secrets::{NamedSecrets, SecretReader};
 use toolway_store::{Store, StoreError};
-use toolway_tools::secrets::SecretReader;
 use toolway_types::Clock;
 
 use crate::gateway_tools::ToolEnv;
 use crate::settings::Settings;
-use keys::ProviderKeys;
 
 /// Interval between checks of the files for changes.
 const POLL_INTERVAL: Duration = Duration::from_secs(2);
@@ -55,7 +53,7 @@ pub struct ChatService {
     /// Conversations.
     pub conversations: Arc<Conversations>,
     budgets: Arc<BudgetTracker>,
-    keys: Arc<ProviderKeys>,
+    keys: Arc<NamedSecrets>,
 }
 
 impl ChatService {
@@ -65,7 +63,11 @@ impl ChatService {
     /// [`StoreError`] if the store can't be read. Problems of the files are in [`ChatService::problems`].
     pub(crate) async fn open(parts: ChatParts<'_>) -> Result<Arc<Self>, StoreError> {
         let ChatParts { engine, store, clock, data_dir, tool_env: env, settings } = parts;
-        let keys = Arc::new(ProviderKeys::new(&settings.secrets, &data_dir, Arc::clone(&env.secrets)));
+        let keys = Arc::new(NamedSecrets::new(
+            &settings.secrets,
+            data_dir.join("secrets"),
+            Arc::clone(&env.secrets),
+        ));
         let tls = env.tls;
         let models = ModelCatalog::open(ModelCatalogDeps {
             file: data_dir.join("models.toml"),
@@ -102,7 +104,7 @@ impl ChatService {
     pub(crate) fn apply(&self, settings: &Settings) {
         self.conversations.configure(conversation_settings(settings));
         self.budgets.configure(settings.budget);
-        self.keys.set(&settings.secrets);
+        self.keys.set_locations(&settings.secrets);
     }
 
     /// Reads the model providers, the prices and the agents again. Problems of a file are logged and are in
@@ -133,8 +135,8 @@ impl ChatService {
 /// Creates the reader of provider keys. `models.toml` has their locations. Named secrets are where the
 /// settings say, or in the data folder.
 #[must_use]
-pub fn keys(reader: Arc<dyn SecretReader>, data_dir: &Path, settings: &Settings) -> Arc<dyn KeyReader> {
-    Arc::new(ProviderKeys::new(&settings.secrets, data_dir, reader))
+pub fn keys(reader: Arc<dyn SecretReader>, data_dir: &Path, settings: &Settings) -> Arc<dyn SecretReader> {
+    Arc::new(NamedSecrets::new(&settings.secrets, data_dir.join("secrets"), reader))
 }
 
 /// Reads the files again after each change, until `stop`.

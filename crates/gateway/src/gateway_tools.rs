@@ -4,7 +4,6 @@
 mod catalogue;
 mod hooks;
 mod own_tools;
-mod secrets;
 mod watcher;
 
 use std::collections::HashMap;
@@ -18,11 +17,11 @@ use jiff::tz::TimeZone;
 use parking_lot::Mutex;
 use toolway_core::{Engine, HookEntry, Lease, SourceRetention, Tool};
 use toolway_files::owner_file::FileStamps;
+use toolway_secrets::SecretReader;
 use toolway_tools::builtin::files::{FileAccess, ListedFolder};
 use toolway_tools::builtin::time::TimeZones;
 use toolway_tools::builtin::{self, BuiltinDeps};
 use toolway_tools::own::{LoadedDefinitions, OwnTool, RefusedDefinition};
-use toolway_tools::secrets::SecretReader;
 use toolway_tools::web::{GuardedClient, TlsConfigFactory, WebSettings};
 use toolway_types::{Clock, Slug, ToolId};
 
@@ -31,7 +30,6 @@ use catalogue::EngineCatalogue;
 
 pub use hooks::build_hooks;
 pub use own_tools::{OwnToolLoader, web_client, web_settings};
-pub(crate) use secrets::NamedSecrets;
 pub(crate) use watcher::watch;
 
 /// Environment of the gateway's own tools and hooks. This module never reads the process environment.
@@ -59,7 +57,7 @@ impl Default for ToolEnv {
         Self {
             zones: TimeZones::new(|| (TimeZone::UTC, jiff::tz::db().clone())),
             environment: HashMap::new(),
-            secrets: Arc::new(secrets::EmptySecretReader),
+            secrets: Arc::new(toolway_secrets::NoSecrets),
             tls: TlsConfigFactory::new(|| Err("no certificate authorities are available".to_owned())),
         }
     }

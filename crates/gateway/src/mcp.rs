@@ -14,7 +14,6 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
-use secrecy::SecretString;
 use tokio_util::sync::CancellationToken;
 use toolway_core::{Engine, Registry, SpecCache};
 use toolway_mcp::definition::ServerDefinition;
@@ -22,20 +21,19 @@ use toolway_mcp::definition::{ApplyServersFn, ServerDefinitions, ServerDefinitio
 use toolway_mcp::offering::OfferingRegistry;
 use toolway_mcp::server::{McpHttpServer, McpServerState, McpSessionLimits, McpSessions};
 use toolway_mcp::upstream::{
-    HttpClientFactory, OnToolsRegistered, SecretResolver, UpstreamDeps, UpstreamHttpClient, UpstreamManager,
-    UpstreamSettings,
+    HttpClientFactory, OnToolsRegistered, UpstreamDeps, UpstreamHttpClient, UpstreamManager, UpstreamSettings,
 };
-use toolway_tools::secrets::SecretProvider;
 use toolway_types::{Clock, Slug};
 
 use self::server_admin::McpServerAdmin;
 pub(crate) use self::server_change::{ServerChangeError, parse_name};
 use self::sign_in::SignInParts;
-use crate::gateway_tools::{NamedSecrets, ToolEnv};
+use crate::gateway_tools::ToolEnv;
 use crate::rules::SettingsOrigin;
 use crate::settings::Settings;
 use crate::sources::DeviceSources;
 use crate::tool_changes::ToolChangeTracker;
+use toolway_secrets::NamedSecrets;
 
 /// The file in the data folder that defines MCP servers.
 pub const SERVERS_FILE: &str = "mcp.toml";
@@ -132,11 +130,11 @@ impl McpService {
             clock: Arc::clone(parts.clock),
             environment: environment(parts.tool_env),
             folder: parts.data_dir.join(FOLDER),
-            secrets: Arc::new(McpSecretResolver(NamedSecrets::new(
-                settings.secrets.clone(),
+            secrets: Arc::new(NamedSecrets::new(
+                &settings.secrets,
                 parts.data_dir.join("secrets"),
                 Arc::clone(&parts.tool_env.secrets),
-            ))),
+            )),
             http: http_maker(parts.tool_env),
             authorizer: Arc::clone(&oauth) as _,
             client_name: "toolway".to_owned(),
@@ -251,13 +249,4 @@ fn http_maker(env: &ToolEnv) -> HttpClientFactory {
         let tls = tls.make().or_else(|_| toolway_tools::web::empty_tls_config())?;
         UpstreamHttpClient::new(tls, concat!("toolway/", env!("CARGO_PKG_VERSION")))
     })
-}
-
-/// The owner's named secrets, for environments and headers of servers.
-struct McpSecretResolver(NamedSecrets);
-
-impl SecretResolver for McpSecretResolver {
-    fn resolve(&self, name: &str) -> Result<SecretString, String> {
-        self.0.get(name).map_err(|error| format!("can't be read: {error}"))
-    }
 }

@@ -23,8 +23,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toolway_core::policy::definition::{ApprovalSettings, PermissionSettings, PolicySettings};
+use toolway_secrets::NamedSecretLocation;
 use toolway_tools::hooks::HookSettings;
-use toolway_tools::secrets::SecretLocation;
 
 pub use chat::{BudgetSettings, ChatSettings, OnExceeded};
 pub use description::{SettingInfo, describe, schema};
@@ -91,7 +91,7 @@ pub struct Settings {
     pub hooks: Vec<HookSettings>,
     /// Locations of the secrets that the owner's tools use, in addition to the data folder's `secrets`: `NAME
     /// = { env = "VARIABLE" }` or `{ file = "PATH" }`.
-    pub secrets: BTreeMap<String, SecretLocation>,
+    pub secrets: BTreeMap<String, NamedSecretLocation>,
     /// Allows changes over the network that make this computer run a program (command tools, hooks, stdio
     /// servers). If disabled, such changes are possible only in files.
     pub allow_remote_commands: bool,

@@ -29,7 +29,7 @@ mod meta;
 mod offering;
 mod open_connection;
 mod response_body;
-pub mod secrets;
+mod secrets;
 mod server;
 mod server_context;
 mod status;
@@ -43,6 +43,5 @@ pub use deps::{HttpClientFactory, OnToolsRegistered, UpstreamDeps, UpstreamSetti
 pub use http_client::UpstreamHttpClient;
 pub use log::ServerLog;
 pub use manager::UpstreamManager;
-pub use secrets::{NoSecrets, SecretResolver};
 pub use server::Upstream;
 pub use status::{ProtocolEra, SkippedTool, TransportKind, UpstreamProblem, UpstreamState, UpstreamStatus};

@@ -16,11 +16,10 @@ use crate::config::ProviderConfig;
 use crate::retry::random_fraction;
 
 mod response_body;
-mod sse;
 mod transport_failure;
 
 pub(crate) use response_body::{BodyChunk, ModelResponseBody};
-pub use sse::{EventTooLong, MAX_EVENT_BYTES, SseEvent, SseParser};
+pub use toolway_sse::{EventTooLong, MAX_EVENT_BYTES, SseEvent, SseParser};
 
 use transport_failure::transport_failure;
 

@@ -23,7 +23,7 @@ use toolway_core::{
 };
 use toolway_types::{Clock, Outcome};
 
-use crate::secrets::SecretReader;
+use toolway_secrets::SecretReader;
 
 pub use request::{HookOutcome, HookRequest, HookRequestCall, HookStage};
 pub use schema::{SchemaDocument, schemas};

@@ -4,5 +4,4 @@ pub mod builtin;
 pub mod hooks;
 pub mod naming;
 pub mod own;
-pub mod secrets;
 pub mod web;

@@ -19,8 +19,8 @@ use std::sync::Arc;
 
 use toolway_core::Tool;
 
-use crate::secrets::SecretProvider;
 use crate::web::GuardedClient;
+use toolway_secrets::SecretReader;
 
 pub use folder::{RemoveDefinitionError, WriteDefinitionError, check, remove, write_definition};
 
@@ -56,7 +56,7 @@ pub struct OwnToolDeps {
     /// Client for tools of kind `http`.
     pub client: Arc<GuardedClient>,
     /// Secrets for tools of kind `http`.
-    pub secrets: Arc<dyn SecretProvider>,
+    pub secrets: Arc<dyn SecretReader>,
 }
 
 impl fmt::Debug for OwnToolDeps {

@@ -13,8 +13,7 @@ use toolway_mcp::oauth::{
     OauthAuthorizer, OauthClientSettings, OauthDeps, OauthHttpClient, TokenStore, TokenStoreError,
 };
 use toolway_mcp::upstream::{
-    NoSecrets, UpstreamDeps, UpstreamHttpClient, UpstreamManager, UpstreamSettings, UpstreamState,
-    UpstreamStatus,
+    UpstreamDeps, UpstreamHttpClient, UpstreamManager, UpstreamSettings, UpstreamState, UpstreamStatus,
 };
 use toolway_types::{Slug, SystemClock};
 
@@ -59,7 +58,7 @@ pub(crate) async fn connect(scenario: &Scenario) -> Result<ConnectedServer, Stri
         clock: Arc::new(SystemClock),
         environment: BTreeMap::new(),
         folder: std::env::temp_dir(),
-        secrets: Arc::new(NoSecrets),
+        secrets: Arc::new(toolway_secrets::NoSecrets),
         http: Arc::new(|| UpstreamHttpClient::new(tls_config()?, "toolway-conformance")),
         authorizer: Arc::new(oauth(scenario)?),
         client_name: "toolway".to_owned(),

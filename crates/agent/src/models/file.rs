@@ -14,9 +14,9 @@ use toolway_models::presets::{self, ProviderPreset};
 use toolway_types::describe_renamed_field;
 
 use super::ModelFacts;
-use super::keys::KeyLocation;
 use crate::name_suggestions;
 use toolway_files::owner_file::{self, FileProblem, TextProblem, line_of};
+use toolway_secrets::SecretLocation;
 
 /// Fields and values that had another name in version 0.1.
 const RENAMED_FIELDS: &[(&str, &str)] = &[
@@ -48,7 +48,7 @@ pub struct ModelEntry {
     /// Configuration without the key.
     pub config: ProviderConfig,
     /// Location of the key; `None` if no key is sent.
-    pub key: Option<KeyLocation>,
+    pub key: Option<SecretLocation>,
     /// Name of its preset.
     pub preset: Option<String>,
     /// Default model, for references that name only the provider.
@@ -66,7 +66,7 @@ struct RawModelEntry {
     kind: Option<Spanned<String>>,
     preset: Option<Spanned<String>>,
     base_url: Option<Spanned<String>>,
-    key: Option<Spanned<KeyLocation>>,
+    key: Option<Spanned<SecretLocation>>,
     model: Option<Spanned<String>>,
     #[serde(default)]
     headers: BTreeMap<String, Spanned<String>>,
@@ -199,7 +199,7 @@ fn entry(written: RawModelEntry, path: &Path, line: usize) -> Result<ModelEntry,
     let key = match written.key {
         Some(key) => Some(resolve_path(key.into_inner(), path)),
         None => {
-            preset.and_then(|preset| preset.key_env).map(|variable| KeyLocation::Env(variable.to_owned()))
+            preset.and_then(|preset| preset.key_env).map(|variable| SecretLocation::Env(variable.to_owned()))
         }
     };
     let switches = preset.map_or_else(|| Switches::for_kind(kind), |preset| preset.compatibility());
@@ -330,11 +330,11 @@ fn overlay<T: serde::Serialize + DeserializeOwned>(
 }
 
 /// Resolves a relative path against the folder of the file.
-fn resolve_path(place: KeyLocation, path: &Path) -> KeyLocation {
+fn resolve_path(place: SecretLocation, path: &Path) -> SecretLocation {
     match place {
-        KeyLocation::File(file) if file.is_relative() => {
+        SecretLocation::File(file) if file.is_relative() => {
             let folder = path.parent().map_or_else(PathBuf::new, Path::to_owned);
-            KeyLocation::File(folder.join(file))
+            SecretLocation::File(folder.join(file))
         }
         other => other,
     }

@@ -18,7 +18,7 @@ use toolway_models::{
 };
 use toolway_types::RawJson;
 
-use super::keys::{KeyLocation, KeyReader};
+use toolway_secrets::{SecretLocation, SecretReader};
 
 /// Makes a provider of what the owner set up.
 pub(crate) type ProviderFactory = Arc<dyn Fn(ProviderConfig) -> Arc<dyn ModelProvider> + Send + Sync>;
@@ -30,8 +30,8 @@ pub(super) struct KeyedProvider(Arc<KeyedProviderInner>);
 struct KeyedProviderInner {
     /// Without the key.
     config: ProviderConfig,
-    location: Option<KeyLocation>,
-    keys: Arc<dyn KeyReader>,
+    location: Option<SecretLocation>,
+    keys: Arc<dyn SecretReader>,
     factory: ProviderFactory,
     /// A provider without a key, for everything that needs none.
     keyless: Arc<dyn ModelProvider>,
@@ -54,8 +54,8 @@ impl fmt::Debug for KeyedProvider {
 impl KeyedProvider {
     pub(super) fn new(
         config: ProviderConfig,
-        place: Option<KeyLocation>,
-        keys: Arc<dyn KeyReader>,
+        place: Option<SecretLocation>,
+        keys: Arc<dyn SecretReader>,
         make: ProviderFactory,
     ) -> Self {
         let keyless = make(config.clone());
@@ -103,7 +103,7 @@ impl KeyedProvider {
         Ok(made)
     }
 
-    async fn read_key(&self, place: KeyLocation) -> Result<SecretString, ModelError> {
+    async fn read_key(&self, place: SecretLocation) -> Result<SecretString, ModelError> {
         let keys = Arc::clone(&self.0.keys);
         let name = Arc::clone(&self.0.config.name);
         let failed = |message: String| {
@@ -112,10 +112,12 @@ impl KeyedProvider {
             );
             ModelError::new(ModelErrorKind::Auth, Arc::clone(&name), message).with_hint(hint)
         };
-        let read = tokio::task::spawn_blocking(move || keys.read(&place)).await;
-        match read {
+        let read = tokio::task::spawn_blocking(move || {
+            keys.read(&place).map_err(|error| format!("no key in {place}: {}", error.problem_in(&place)))
+        });
+        match read.await {
             Ok(Ok(key)) => Ok(key),
-            Ok(Err(error)) => Err(failed(error.to_string())),
+            Ok(Err(problem)) => Err(failed(problem)),
             Err(_) => Err(failed("the key could not be read".to_owned())),
         }
     }

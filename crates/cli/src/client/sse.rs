@@ -1,6 +1,6 @@
 //! Parses server-sent events as they arrive.
 
-use std::collections::VecDeque;
+use toolway_sse::{SseEvent, SseParser};
 
 use crate::error::{CliError, CliResult};
 
@@ -31,79 +31,37 @@ impl GatewayEvent {
 #[derive(Debug)]
 pub(crate) struct GatewayEventStream {
     response: reqwest::Response,
-    parser: GatewayEventParser,
+    parser: SseParser,
 }
 
 impl GatewayEventStream {
     /// Creates a stream of a response whose body is unread.
     pub(super) fn new(response: reqwest::Response) -> Self {
-        Self { response, parser: GatewayEventParser::default() }
+        Self { response, parser: SseParser::with_limit(MAX_EVENT) }
     }
 
     /// Returns the next event, or `None` at the end of the stream.
     pub(crate) async fn next_event(&mut self) -> CliResult<Option<GatewayEvent>> {
         loop {
-            if let Some(event) = self.parser.ready.pop_front() {
-                return Ok(Some(event));
+            let event = self.parser.next_event();
+            let event = event.map_err(|_| CliError::new("the gateway sent an event that is too large"))?;
+            if let Some(event) = event {
+                return Ok(Some(event.into()));
             }
             let url = self.response.url().to_string();
             let chunk = self.response.chunk().await;
             match chunk.map_err(|error| super::errors::transport_error(&url, &error))? {
-                Some(bytes) => self.parser.feed(&bytes)?,
+                Some(bytes) => self.parser.push(&bytes),
                 None => return Ok(None),
             }
         }
     }
 }
 
-/// Parses bytes into events.
-#[derive(Debug, Default)]
-struct GatewayEventParser {
-    buffer: Vec<u8>,
-    kind: String,
-    data: Option<String>,
-    ready: VecDeque<GatewayEvent>,
-}
-
-impl GatewayEventParser {
-    fn feed(&mut self, bytes: &[u8]) -> CliResult {
-        self.buffer.extend_from_slice(bytes);
-        let mut start = 0;
-        while let Some(length) =
-            self.buffer.get(start..).and_then(|rest| rest.iter().position(|byte| *byte == b'\n'))
-        {
-            let line = self.buffer.get(start..start + length).unwrap_or_default();
-            let line = String::from_utf8_lossy(line.strip_suffix(b"\r").unwrap_or(line)).into_owned();
-            start += length + 1;
-            self.line(&line);
-        }
-        self.buffer.drain(..start);
-        if self.buffer.len() + self.data.as_ref().map_or(0, String::len) > MAX_EVENT {
-            return Err(CliError::new("the gateway sent an event that is too large"));
-        }
-        Ok(())
-    }
-
-    fn line(&mut self, line: &str) {
-        if line.is_empty() {
-            let kind = std::mem::take(&mut self.kind);
-            if let Some(data) = self.data.take() {
-                let kind = if kind.is_empty() { "message".to_owned() } else { kind };
-                self.ready.push_back(GatewayEvent { kind, data });
-            }
-            return;
-        }
-        let (field, value) = line.split_once(':').unwrap_or((line, ""));
-        let value = value.strip_prefix(' ').unwrap_or(value);
-        match field {
-            "event" => value.clone_into(&mut self.kind),
-            "data" => match &mut self.data {
-                Some(data) => data.extend(["\n", value]),
-                None => self.data = Some(value.to_owned()),
-            },
-            // Comments keep the connection alive; ids and retries are not used.
-            _ => {}
-        }
+impl From<SseEvent<'_>> for GatewayEvent {
+    fn from(event: SseEvent<'_>) -> Self {
+        let kind = if event.name.is_empty() { "message".to_owned() } else { event.name.into_owned() };
+        Self { kind, data: event.data.into_owned() }
     }
 }
 
@@ -112,11 +70,15 @@ mod tests {
     use super::*;
 
     fn events(chunks: &[&str]) -> Vec<(String, String)> {
-        let mut parser = GatewayEventParser::default();
+        let (mut parser, mut events) = (SseParser::with_limit(MAX_EVENT), Vec::new());
         for chunk in chunks {
-            parser.feed(chunk.as_bytes()).unwrap();
+            parser.push(chunk.as_bytes());
+            while let Some(event) = parser.next_event().unwrap() {
+                let GatewayEvent { kind, data } = event.into();
+                events.push((kind, data));
+            }
         }
-        parser.ready.into_iter().map(|event| (event.kind, event.data)).collect()
+        events
     }
 
     #[test]

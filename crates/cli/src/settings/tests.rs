@@ -242,7 +242,7 @@ fn paths_in_lists_and_tables_are_relative_to_the_file() {
     assert_eq!(settings.tools.own, [at("mine.toml"), "/etc/theirs.toml".into()]);
     assert_eq!(settings.tools.files.folders[0].path, at("../docs"));
     assert_eq!(settings.hooks[0].secret_file, Some(at("key")));
-    assert_eq!(settings.secrets["weather"], toolway_tools::secrets::SecretLocation::File(at("weather")));
+    assert_eq!(settings.secrets["weather"], toolway_secrets::NamedSecretLocation::File(at("weather")));
 }
 
 #[test]

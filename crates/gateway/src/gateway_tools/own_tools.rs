@@ -9,9 +9,9 @@ use toolway_tools::own::{self, DefinitionSources, LoadedDefinitions, OwnToolDeps
 use toolway_tools::web::{AllowList, GuardedClient, SystemResolver, WebSettings};
 
 use super::ToolEnv;
-use super::secrets::NamedSecrets;
 use crate::settings::{SettingError, Settings};
 use toolway_files::private_file;
+use toolway_secrets::NamedSecrets;
 
 /// Loader of the owner's definitions.
 #[derive(Debug)]
@@ -27,7 +27,7 @@ impl OwnToolLoader {
     #[must_use]
     pub fn new(data_dir: &Path, settings: &Settings, env: &ToolEnv, client: Arc<GuardedClient>) -> Self {
         let secrets =
-            NamedSecrets::new(settings.secrets.clone(), data_dir.join("secrets"), Arc::clone(&env.secrets));
+            NamedSecrets::new(&settings.secrets, data_dir.join("secrets"), Arc::clone(&env.secrets));
         Self {
             sources: Self::sources(data_dir, settings),
             kit: OwnToolDeps {

@@ -1,31 +1,27 @@
-use parking_lot::Mutex;
-use secrecy::{ExposeSecret, SecretString};
+use secrecy::SecretString;
 use serde_json::{Value, json};
 use toolway_core::{Caller, EngineParts, Policy, Registry};
+use toolway_secrets::{NoSecrets, SecretError, SecretLocation};
 use toolway_tools::builtin::find_tools::ToolCatalogue;
-use toolway_tools::secrets::{SecretError, SecretLocation, SecretProvider};
 
 use super::*;
 use crate::testing::ManualClock;
-use secrets::NamedSecrets;
 
 fn settings(value: Value) -> Settings {
     serde_json::from_value(value).unwrap()
 }
 
-/// Records the locations that it was asked to read.
-#[derive(Default)]
-struct RecordingSecretReader(Mutex<Vec<SecretLocation>>);
+/// Has a secret everywhere.
+struct AnySecretReader;
 
-impl SecretReader for RecordingSecretReader {
-    fn read(&self, source: &SecretLocation) -> Result<SecretString, SecretError> {
-        self.0.lock().push(source.clone());
+impl SecretReader for AnySecretReader {
+    fn read(&self, _: &SecretLocation) -> Result<SecretString, SecretError> {
         Ok(SecretString::from(format!("whsec_{}", "A".repeat(32))))
     }
 }
 
 fn env() -> ToolEnv {
-    ToolEnv { secrets: Arc::new(RecordingSecretReader::default()), ..ToolEnv::default() }
+    ToolEnv { secrets: Arc::new(AnySecretReader), ..ToolEnv::default() }
 }
 
 fn hooks_of(given: &ToolEnv, said: Value) -> Result<Vec<String>, Vec<String>> {
@@ -52,55 +48,13 @@ fn command_hooks_work_without_certificate_authorities() {
 
 #[test]
 fn errors_in_hooks_name_their_place() {
-    let given = ToolEnv { secrets: Arc::new(secrets::EmptySecretReader), ..env() };
+    let given = ToolEnv { secrets: Arc::new(NoSecrets), ..env() };
     let hooks = json!([
         {"name": "a", "kind": "command", "program": "/nowhere/at/all", "on_failure": "closed"},
         {"name": "b", "kind": "webhook", "url": "http://127.0.0.1:1/", "secret_file": "/s", "on_failure": "open"},
     ]);
     let keys = ["hooks[0].program", "hooks[1].secret_file"].map(str::to_owned);
     assert_eq!(hooks_of(&given, hooks), Err(keys.to_vec()));
-}
-
-#[test]
-fn a_secret_is_read_from_its_setting_or_the_data_folder() {
-    let dir = tempfile::tempdir().unwrap();
-    let folder = dir.path().join("secrets");
-    std::fs::create_dir(&folder).unwrap();
-    for name in ["weather", "both", ".hidden", "with space"] {
-        std::fs::write(folder.join(name), "x").unwrap();
-    }
-    std::fs::write(dir.path().join("owner.token"), "x").unwrap();
-    let reader = Arc::new(RecordingSecretReader::default());
-    let named =
-        [("both", SecretLocation::Env("BOTH".to_owned())), ("env", SecretLocation::Env("E".to_owned()))];
-    let named = named.into_iter().map(|(name, source)| (name.to_owned(), source)).collect();
-    let kept = NamedSecrets::new(named, folder.clone(), reader.clone());
-    for name in ["both", "env", "weather"] {
-        assert!(kept.get(name).unwrap().expose_secret().starts_with("whsec_"));
-    }
-    let asked = [
-        SecretLocation::Env("BOTH".to_owned()),
-        SecretLocation::Env("E".to_owned()),
-        SecretLocation::File(folder.join("weather")),
-    ];
-    assert_eq!(*reader.0.lock(), asked);
-    // A name can't lead to another file.
-    for name in [
-        "../owner.token",
-        "..",
-        ".",
-        "",
-        ".hidden",
-        "with space",
-        "none",
-        "/etc/hostname",
-        "weather/",
-        "wéather",
-    ] {
-        let unknown = kept.get(name).map(drop);
-        assert_eq!(unknown, Err(SecretError::Unknown(name.to_owned())), "{name}");
-    }
-    assert_eq!(reader.0.lock().len(), 3);
 }
 
 #[test]

@@ -10,12 +10,10 @@ use toolway_mcp::oauth::store::{FileTokenStore, StoreKey, StoreKeyFile, StoreKey
 use toolway_mcp::oauth::{
     LoginBrowser, OauthAuthorizer, OauthClientSettings, OauthDeps, OauthHttpClient, TokenStoreError,
 };
-use toolway_mcp::upstream::SecretResolver;
-use toolway_tools::secrets::SecretReader;
+use toolway_secrets::{NamedSecrets, SecretLocation, SecretReader};
 use toolway_types::{Clock, Slug};
 
-use super::McpSecretResolver;
-use crate::gateway_tools::{NamedSecrets, ToolEnv};
+use crate::gateway_tools::ToolEnv;
 use crate::settings::Settings;
 
 /// Folder of encrypted tokens, in the data folder.
@@ -59,16 +57,12 @@ pub fn build_oauth(parts: SignInParts<'_>) -> Arc<OauthAuthorizer> {
         secrets: Arc::clone(&env.secrets),
         write_to_keyring: keyring,
     };
-    let secrets = McpSecretResolver(NamedSecrets::new(
-        settings.secrets.clone(),
-        data_dir.join("secrets"),
-        Arc::clone(&env.secrets),
-    ));
+    let secrets = NamedSecrets::new(&settings.secrets, data_dir.join("secrets"), Arc::clone(&env.secrets));
     let settings_of = move |server: &Slug| {
         let definition = definition(server);
         OauthClientSettings::from_definition(
             definition.and_then(|it| it.oauth).as_ref(),
-            &secrets as &dyn SecretResolver,
+            &secrets as &dyn SecretReader,
         )
     };
     let tls = env.tls.clone();
@@ -95,7 +89,8 @@ impl StoreKeySource for KeyringOrFileKey {
             return Ok(Some(key));
         }
         // A keyring that can't be read, for example a locked one, looks like an empty one.
-        self.secrets.keyring(KEYRING_NAME).ok().map(|text| StoreKey::parse(&text)).transpose()
+        let entry = SecretLocation::Keyring(KEYRING_NAME.to_owned());
+        self.secrets.read(&entry).ok().map(|text| StoreKey::parse(&text)).transpose()
     }
 
     fn load_or_create(&self) -> Result<StoreKey, TokenStoreError> {

@@ -9,9 +9,10 @@ use toolway_mcp::upstream::{UpstreamDeps, UpstreamManager, UpstreamSettings};
 use toolway_types::Clock;
 
 use super::sign_in::{self, DefinitionLookup, SignInParts};
-use super::{FOLDER, McpSecretResolver, environment, http_maker};
-use crate::gateway_tools::{NamedSecrets, ToolEnv};
+use super::{FOLDER, environment, http_maker};
+use crate::gateway_tools::ToolEnv;
 use crate::settings::Settings;
+use toolway_secrets::NamedSecrets;
 
 /// Dependencies of the connections.
 pub struct StandaloneUpstreamParts<'a> {
@@ -47,11 +48,11 @@ pub fn build_upstreams(parts: StandaloneUpstreamParts<'_>) -> Arc<UpstreamManage
         clock,
         environment: environment(env),
         folder: data_dir.join(FOLDER),
-        secrets: Arc::new(McpSecretResolver(NamedSecrets::new(
-            settings.secrets.clone(),
+        secrets: Arc::new(NamedSecrets::new(
+            &settings.secrets,
             data_dir.join("secrets"),
             Arc::clone(&env.secrets),
-        ))),
+        )),
         http: http_maker(env),
         authorizer,
         client_name: "toolway".to_owned(),

@@ -3,7 +3,7 @@
 use secrecy::SecretString;
 
 use crate::definition::OauthDefinition;
-use crate::upstream::secrets::SecretResolver;
+use toolway_secrets::SecretReader;
 
 /// The owner's OAuth settings of one server, with secrets resolved.
 #[derive(Debug, Clone, Default)]
@@ -27,11 +27,13 @@ impl OauthClientSettings {
     /// A message about the secret that can't be resolved.
     pub fn from_definition(
         definition: Option<&OauthDefinition>,
-        secrets: &dyn SecretResolver,
+        secrets: &dyn SecretReader,
     ) -> Result<Self, String> {
         let Some(definition) = definition else { return Ok(Self::default()) };
         let secret = definition.client_secret.as_ref().map(|value| match value.strip_prefix("secret:") {
-            Some(name) => secrets.resolve(name).map_err(|why| format!("the secret {name:?} {why}")),
+            Some(name) => secrets
+                .read_named(name)
+                .map_err(|error| format!("the secret {name:?} can't be read: {error}")),
             None => Ok(SecretString::from(value.clone())),
         });
         Ok(Self {

@@ -11,7 +11,7 @@ use toolway_types::{Clock, Slug};
 
 use super::authorizer::Authorizer;
 use super::http_client::UpstreamHttpClient;
-use super::secrets::SecretResolver;
+use toolway_secrets::SecretReader;
 
 /// Creates the HTTP client for a connection to a server at an address. It may read files.
 pub type HttpClientFactory = Arc<dyn Fn() -> Result<UpstreamHttpClient, String> + Send + Sync>;
@@ -37,7 +37,7 @@ pub struct UpstreamDeps {
     /// The default working directory of child processes, and the base of relative ones.
     pub folder: PathBuf,
     /// Resolves `secret:NAME`.
-    pub secrets: Arc<dyn SecretResolver>,
+    pub secrets: Arc<dyn SecretReader>,
     /// Creates the HTTP client.
     pub http: HttpClientFactory,
     /// Provides access tokens.

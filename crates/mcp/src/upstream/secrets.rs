@@ -4,33 +4,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use secrecy::{ExposeSecret, SecretString};
+use toolway_secrets::SecretReader;
 
 /// The prefix of a reference.
 const PREFIX: &str = "secret:";
 
-/// Resolves secrets by name.
-pub trait SecretResolver: Send + Sync + 'static {
-    /// Returns the secret of this name. It may read a file or a keyring, so it is called on a thread for blocking
-    /// work.
-    ///
-    /// # Errors
-    /// The reason as the continuation of "the secret NAME".
-    fn resolve(&self, name: &str) -> Result<SecretString, String>;
-}
-
-/// A resolver without secrets.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct NoSecrets;
-
-impl SecretResolver for NoSecrets {
-    fn resolve(&self, _: &str) -> Result<SecretString, String> {
-        Err("is not there".to_owned())
-    }
-}
-
 /// Resolves the references in these values. The result must not be shown.
 pub(super) async fn resolve_values(
-    source: &Arc<dyn SecretResolver>,
+    source: &Arc<dyn SecretReader>,
     values: &BTreeMap<String, String>,
 ) -> Result<Vec<(String, SecretString)>, String> {
     if values.values().all(|value| !value.starts_with(PREFIX)) {
@@ -42,8 +23,9 @@ pub(super) async fn resolve_values(
             .into_iter()
             .map(|(key, value)| {
                 let Some(name) = value.strip_prefix(PREFIX) else { return Ok((key, value.into())) };
-                let secret = source.resolve(name);
-                let secret = secret.map_err(|why| format!("{key}: the secret {name:?} {why}"))?;
+                let secret = source.read_named(name);
+                let secret =
+                    secret.map_err(|error| format!("{key}: the secret {name:?} can't be read: {error}"))?;
                 Ok((key, SecretString::from(secret.expose_secret().to_owned())))
             })
             .collect()

@@ -6,7 +6,6 @@ pub(super) mod message_handler;
 pub(super) mod pending_responses;
 pub(super) mod process;
 pub(super) mod sse;
-mod sse_events;
 mod sse_stream;
 pub(super) mod stdio;
 

@@ -18,7 +18,7 @@ use toolway_core::{
 use toolway_mcp::client_link::{ClientLink, InputRequestError, RequestingClient};
 use toolway_mcp::definition::ServerDefinition;
 use toolway_mcp::upstream::{
-    NoAuthorizer, NoSecrets, Upstream, UpstreamDeps, UpstreamHttpClient, UpstreamManager, UpstreamSettings,
+    NoAuthorizer, Upstream, UpstreamDeps, UpstreamHttpClient, UpstreamManager, UpstreamSettings,
     UpstreamState, UpstreamStatus,
 };
 use toolway_types::{Outcome, RawJson, Slug, SystemClock, ToolError, ToolOutput};
@@ -60,7 +60,7 @@ impl UpstreamHarness {
             clock: Arc::new(SystemClock),
             environment: environment(),
             folder: std::env::temp_dir(),
-            secrets: Arc::new(NoSecrets),
+            secrets: Arc::new(toolway_secrets::NoSecrets),
             http: Arc::new(|| UpstreamHttpClient::new(tls_config(), "toolway-test")),
             authorizer: Arc::new(NoAuthorizer),
             client_name: "toolway-test".to_owned(),

@@ -7,7 +7,8 @@ use std::time::Duration;
 use secrecy::SecretString;
 use serde_json::json;
 use toolway_mcp::definition::ServerDefinition;
-use toolway_mcp::upstream::{ProtocolEra, SecretResolver, TransportKind, UpstreamState};
+use toolway_mcp::upstream::{ProtocolEra, TransportKind, UpstreamState};
+use toolway_secrets::{NoSecrets, SecretError, SecretLocation, SecretReader};
 use toolway_types::Code;
 
 use crate::harness::{TIMEOUT, TestRequestingClient, UpstreamHarness, call, call_result};
@@ -257,11 +258,11 @@ async fn a_program_that_never_starts_well_is_told_with_its_last_words() {
 
 struct FixedSecrets;
 
-impl SecretResolver for FixedSecrets {
-    fn resolve(&self, name: &str) -> Result<SecretString, String> {
-        match name {
-            "api" => Ok("hush".to_owned().into()),
-            _ => Err("is not there".to_owned()),
+impl SecretReader for FixedSecrets {
+    fn read(&self, location: &SecretLocation) -> Result<SecretString, SecretError> {
+        match location {
+            SecretLocation::Secret(name) if name == "api" => Ok("hush".to_owned().into()),
+            other => NoSecrets.read(other),
         }
     }
 }
@@ -299,7 +300,7 @@ async fn its_environment_is_what_was_stated() {
     let missing = [("KEY".to_owned(), "secret:none".to_owned())].into();
     bench.apply([("up", ServerDefinition { env: missing, ..script("") })]);
     let problem = bench.wait_failed("up").await.problem.unwrap().message;
-    assert_eq!(problem, "KEY: the secret \"none\" is not there");
+    assert_eq!(problem, "KEY: the secret \"none\" can't be read: there is no secret named \"none\"");
 }
 
 #[tokio::test]

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use toolway_core::{GlobError, GlobPatterns};
 
 use super::request::HookStage;
-use crate::secrets::SecretLocation;
+use toolway_secrets::SecretLocation;
 
 /// Maximum timeout, in milliseconds.
 const MAX_TIMEOUT_MS: u64 = 30_000;

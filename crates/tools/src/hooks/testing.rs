@@ -12,7 +12,7 @@ use toolway_core::{Arguments, EntryPoint, HookCall, HookEntry, RawArguments};
 use toolway_types::{CallId, Clock, PrincipalId, RawJson, Role};
 
 use super::{HookDeps, HookProblem, HookSettings, WebhookClient, build};
-use crate::secrets::{SecretError, SecretLocation, SecretReader};
+use toolway_secrets::{SecretError, SecretLocation, SecretReader};
 
 /// The test secret of the scheme's own libraries.
 pub(super) const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
@@ -36,7 +36,9 @@ impl SecretReader for FixedSecretReader {
         match source {
             SecretLocation::Env(name) if name == "HOOK_SECRET" => Ok(SECRET.to_owned().into()),
             SecretLocation::Env(name) if name == "SHORT" => Ok("whsec_AAAA".to_owned().into()),
-            _ => Err(SecretError::Unreadable { place: source.clone(), problem: "it is not set".to_owned() }),
+            _ => {
+                Err(SecretError::Unreadable { location: source.clone(), problem: "it is not set".to_owned() })
+            }
         }
     }
 }

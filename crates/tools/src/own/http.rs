@@ -54,13 +54,13 @@ use serde_json::Value;
 use toolway_core::{Arguments, CallContext, Tool, ToolSpec};
 use toolway_types::{Code, JsonObject, RawJson, SpecDocument, ToolError, ToolOutput};
 
-use crate::secrets::{SecretError, SecretProvider};
 use crate::web::{
     GuardedClient, WebErrorKind, WebRequest, render_response, request_header, response_json, status_error,
 };
 use body_template::BodyTemplate;
 use secret_masking::{json_part, mask_response};
 use text_template::{SecretMap, TextTemplate};
+use toolway_secrets::{SecretError, SecretReader};
 use url_template::UrlTemplate;
 
 /// Default timeout of a request.
@@ -91,7 +91,7 @@ impl HttpDefinition {
         self,
         mut spec: SpecDocument,
         client: Arc<GuardedClient>,
-        secrets: Arc<dyn SecretProvider>,
+        secrets: Arc<dyn SecretReader>,
     ) -> Result<Arc<dyn Tool>, String> {
         let method = method(self.method.as_deref())?;
         let address = UrlTemplate::parse(&self.url)?;
@@ -138,7 +138,7 @@ fn method(said: Option<&str>) -> Result<Method, String> {
 
 fn headers(
     given: BTreeMap<String, String>,
-    secrets: &dyn SecretProvider,
+    secrets: &dyn SecretReader,
 ) -> Result<Vec<(String, TextTemplate)>, String> {
     let mut headers = Vec::new();
     let mut tried = HeaderMap::new();
@@ -147,7 +147,7 @@ fn headers(
         let value = TextTemplate::parse(&value).map_err(|problem| format!("headers: {name}: {problem}"))?;
         for secret in value.secret_names() {
             // A secret that exists but cannot be read now may be readable when it is needed.
-            if let Err(unknown @ SecretError::Unknown(_)) = secrets.get(secret) {
+            if let Err(unknown @ SecretError::Unknown(_)) = secrets.read_named(secret) {
                 return Err(format!("headers: {name}: {unknown}"));
             }
         }
@@ -261,7 +261,7 @@ struct HttpTool {
     spec: Arc<ToolSpec>,
     template: HttpRequestTemplate,
     client: Arc<GuardedClient>,
-    secrets: Arc<dyn SecretProvider>,
+    secrets: Arc<dyn SecretReader>,
 }
 
 #[async_trait]
@@ -312,7 +312,7 @@ impl HttpTool {
         }
         let secrets = Arc::clone(&self.secrets);
         let read = move || {
-            let named = |name: Arc<str>| secrets.get(&name).map(|secret| (name, secret));
+            let named = |name: Arc<str>| secrets.read_named(&name).map(|secret| (name, secret));
             names.into_iter().map(named).collect::<Result<SecretMap, _>>()
         };
         let failed = |why: String| ToolError::new(Code::ToolFailed, why);

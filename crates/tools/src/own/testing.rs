@@ -14,17 +14,18 @@ use toolway_core::{
 use toolway_types::{RawJson, ResultEnvelope, SystemClock};
 
 use super::{DefinitionSources, LoadedDefinitions, OwnToolDeps, load};
-use crate::secrets::{SecretError, SecretProvider};
 use crate::web::testing::loopback_client;
+use toolway_secrets::{SecretError, SecretLocation, SecretReader};
 
 /// A provider with one secret.
-struct SingleSecretProvider;
+struct SingleSecretReader;
 
-impl SecretProvider for SingleSecretProvider {
-    fn get(&self, name: &str) -> Result<SecretString, SecretError> {
-        match name {
+impl SecretReader for SingleSecretReader {
+    fn read(&self, location: &SecretLocation) -> Result<SecretString, SecretError> {
+        let SecretLocation::Secret(name) = location else { panic!("{location}") };
+        match &**name {
             "weather_key" => Ok("s3cret".to_owned().into()),
-            _ => Err(SecretError::Unknown(name.to_owned())),
+            _ => Err(SecretError::Unknown(name.clone())),
         }
     }
 }
@@ -49,7 +50,7 @@ impl OwnToolHarness {
                 environment: environment.map(|(name, value)| (name.into(), value.into())).into(),
                 builtins: vec!["read_file".to_owned()],
                 client: Arc::new(loopback_client()),
-                secrets: Arc::new(SingleSecretProvider),
+                secrets: Arc::new(SingleSecretReader),
             },
             folder,
         }

@@ -1,6 +1,6 @@
 //! Checks the owner's tools, the hooks, and the secrets that both use.
 
-use toolway_tools::secrets::SecretReader as _;
+use toolway_secrets::SecretReader as _;
 
 use super::DoctorReport;
 use crate::commands::tools::own_tools::own_tools;
@@ -60,7 +60,7 @@ fn check_hooks(loaded: &LoadedSettings, context: &CliContext, found: &mut Doctor
 fn check_secrets(loaded: &LoadedSettings, context: &CliContext, found: &mut DoctorReport) {
     let kept = SystemSecretReader::new(context.environment.variables_map());
     for (name, source) in &loaded.settings.secrets {
-        if let Err(error) = kept.read(source) {
+        if let Err(error) = kept.read(&source.clone().into()) {
             // The gateway may have been started with other environment variables than this program.
             found.add_warning(
                 "secrets",

@@ -2,7 +2,8 @@
 
 use clap::Args;
 use serde_json::json;
-use toolway_agent::models::{KeyLocation, ModelsFile};
+use toolway_agent::models::ModelsFile;
+use toolway_secrets::SecretLocation;
 
 use super::add::{edit_error, secret_name};
 use super::{models_file, read_models_file, write_models_file};
@@ -54,7 +55,7 @@ pub(super) async fn run(args: &RemoveModelArgs, context: &CliContext) -> CliResu
 /// Removes the stored key of this provider, unless another entry uses it. Returns true if a key was removed.
 fn remove_unused_key(before: &str, after: &str, name: &str, context: &CliContext) -> CliResult<bool> {
     let path = context.folder.models();
-    let keys = |text: &str| -> Vec<(String, Option<KeyLocation>)> {
+    let keys = |text: &str| -> Vec<(String, Option<SecretLocation>)> {
         let file = ModelsFile::parse(text, &path).unwrap_or_default();
         file.entries.into_iter().map(|entry| (entry.config.name.to_string(), entry.key)).collect()
     };
@@ -63,13 +64,14 @@ fn remove_unused_key(before: &str, after: &str, name: &str, context: &CliContext
     let is_used = keys(after).iter().any(|(_, key)| key == &removed);
     match removed {
         Some(_) if is_used => Ok(false),
-        Some(KeyLocation::Secret(secret)) if secret == own => match secrets::remove(&context.folder, &own) {
+        Some(SecretLocation::Secret(secret)) if secret == own => match secrets::remove(&context.folder, &own)
+        {
             Ok(()) => Ok(true),
             // Removed before, or stored at a location that the settings define.
             Err(failure) if failure.code() == "secret_not_found" => Ok(false),
             Err(failure) => Err(failure),
         },
-        Some(KeyLocation::Keyring(entry)) if entry == own => keyring::remove(&own).map(|()| true),
+        Some(SecretLocation::Keyring(entry)) if entry == own => keyring::remove(&own).map(|()| true),
         _ => Ok(false),
     }
 }

@@ -1,6 +1,6 @@
 use parking_lot::Mutex;
 use secrecy::ExposeSecret as _;
-use toolway_tools::secrets::{SecretError, SecretLocation as Place};
+use toolway_secrets::SecretError;
 
 use super::*;
 
@@ -9,13 +9,12 @@ use super::*;
 struct MemoryKeyring(Arc<Mutex<Option<String>>>);
 
 impl SecretReader for MemoryKeyring {
-    fn read(&self, place: &Place) -> Result<SecretString, SecretError> {
-        Err(SecretError::Unreadable { place: place.clone(), problem: "nothing is read here".to_owned() })
-    }
-
-    fn keyring(&self, name: &str) -> Result<SecretString, String> {
-        assert_eq!(name, "mcp-tokens");
-        self.0.lock().clone().map(SecretString::from).ok_or_else(|| "there is none".to_owned())
+    fn read(&self, location: &SecretLocation) -> Result<SecretString, SecretError> {
+        assert_eq!(*location, SecretLocation::Keyring("mcp-tokens".to_owned()));
+        self.0.lock().clone().map(SecretString::from).ok_or_else(|| SecretError::Unreadable {
+            location: location.clone(),
+            problem: "there is none".to_owned(),
+        })
     }
 }
 

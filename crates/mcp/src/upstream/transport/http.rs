@@ -190,7 +190,7 @@ impl StreamableHttpTransport {
         let origin = exchange.map_or(MessageOrigin::Gateway, MessageOrigin::Exchange);
         while let Some(event) = stream.next().await? {
             place.record(event.id, event.retry);
-            if event.data.is_empty() || event.kind.as_deref().is_some_and(|kind| kind != "message") {
+            if event.data.is_empty() || event.kind.is_some() {
                 continue;
             }
             if let Some(answer) = find_answer(handler, &event.data, id, origin)? {

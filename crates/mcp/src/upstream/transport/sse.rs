@@ -97,7 +97,7 @@ pub(in crate::upstream) async fn pump(handler: impl MessageHandler, messages: Ss
     loop {
         match stream.next().await {
             Ok(Some(event)) => {
-                if event.data.is_empty() || event.kind.as_deref().is_some_and(|kind| kind != "message") {
+                if event.data.is_empty() || event.kind.is_some() {
                     continue;
                 }
                 let read = frame::parse_all(&event.data, |message| {

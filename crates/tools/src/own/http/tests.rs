@@ -6,19 +6,21 @@ use toolway_types::{Outcome, SystemClock};
 use super::*;
 use crate::web::WebSettings;
 use crate::web::testing::{ScriptedResolver, StubServer, allowing, answer, loopback_client, redirect, tls};
+use toolway_secrets::SecretLocation;
 
-struct FixedSecretProvider;
+struct FixedSecretReader;
 
-impl SecretProvider for FixedSecretProvider {
-    fn get(&self, name: &str) -> Result<SecretString, SecretError> {
-        match name {
+impl SecretReader for FixedSecretReader {
+    fn read(&self, location: &SecretLocation) -> Result<SecretString, SecretError> {
+        let SecretLocation::Secret(name) = location else { panic!("{location}") };
+        match &**name {
             "key" => Ok("s3cret-key".to_owned().into()),
             "broken" => Ok("two\nlines".to_owned().into()),
             "gone" => Err(SecretError::Unreadable {
-                place: crate::secrets::SecretLocation::Env("GONE".to_owned()),
+                location: SecretLocation::Env("GONE".to_owned()),
                 problem: "it is not set".to_owned(),
             }),
-            _ => Err(SecretError::Unknown(name.to_owned())),
+            _ => Err(SecretError::Unknown(name.clone())),
         }
     }
 }
@@ -35,7 +37,7 @@ fn spec(required: &[&str], parameters: &[&str]) -> SpecDocument {
 
 fn define(toml: &str, spec: SpecDocument, client: GuardedClient) -> Result<Arc<dyn Tool>, String> {
     let definition: HttpDefinition = toml::from_str(toml).map_err(|error| error.message().to_owned())?;
-    definition.into_tool(spec, Arc::new(client), Arc::new(FixedSecretProvider))
+    definition.into_tool(spec, Arc::new(client), Arc::new(FixedSecretReader))
 }
 
 fn tool(toml: &str, spec: SpecDocument) -> Arc<dyn Tool> {

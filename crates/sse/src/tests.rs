@@ -94,6 +94,61 @@ fn the_size_of_an_event_is_bounded() {
     assert!(parser.buffer.capacity() <= MAX_KEPT_CAPACITY);
 }
 
+/// Everything in an event: name, data, id and time to wait.
+type WholeEvent = (String, String, Option<String>, Option<u64>);
+
+#[test]
+fn events_without_data_are_given_out_where_they_are_wanted() {
+    const STREAM: &str = "\u{feff}: a comment\n\
+        id: 1\nretry: 2500\ndata:\n\n\
+        event: endpoint\r\ndata: /messages?x=1\r\n\r\n\
+        data: {\"a\":\r\rdata\n\n\
+        data: one\ndata:two\nid: 7\n\nid: 8\n\nretry: 1x\nid: a\0b\nignored: x\n\ndata: cut";
+    let event = |name: &str, data: &str, id: Option<&str>, retry: Option<u64>| -> WholeEvent {
+        (name.to_owned(), data.to_owned(), id.map(str::to_owned), retry)
+    };
+    let expected = [
+        event("", "", Some("1"), Some(2500)),
+        event("endpoint", "/messages?x=1", None, None),
+        event("", "{\"a\":", None, None),
+        event("", "", None, None),
+        event("", "one\ntwo", Some("7"), None),
+        event("", "", Some("8"), None),
+    ];
+    for size in [1, 2, 3, 7, 1000] {
+        let mut parser = SseParser::with_limit(1000).including_empty();
+        let mut all = Vec::new();
+        for piece in STREAM.as_bytes().chunks(size) {
+            parser.push(piece);
+            while let Some(event) = parser.next_event().unwrap() {
+                assert_eq!(event.data.as_bytes(), event.bytes);
+                let id = event.id.map(Cow::into_owned);
+                all.push((event.name.into_owned(), event.data.into_owned(), id, event.retry));
+            }
+        }
+        assert_eq!(all, expected, "in pieces of {size}");
+    }
+}
+
+#[test]
+fn data_that_is_not_utf8_is_there_byte_for_byte() {
+    let mut parser = SseParser::default();
+    parser.push(b"data: a\xFFb\n\n");
+    assert_eq!(parser.next_event().unwrap().unwrap().bytes, b"a\xFFb");
+}
+
+#[test]
+fn the_lines_of_an_event_add_up() {
+    let mut parser = SseParser::with_limit(10);
+    parser.push(b"data: 0123456789abc");
+    assert_eq!(parser.next_event(), Err(EventTooLong(10)));
+    let mut parser = SseParser::with_limit(16);
+    parser.push(b"data: 01234\n");
+    assert_eq!(parser.next_event(), Ok(None));
+    parser.push(b"data: 56789\n");
+    assert_eq!(parser.next_event(), Err(EventTooLong(16)));
+}
+
 proptest! {
     #[test]
     fn it_makes_no_difference_where_bytes_are_cut(

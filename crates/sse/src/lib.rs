@@ -1,10 +1,15 @@
-//! Parser for server-sent events (WHATWG HTML, section 9.2.6). Input may be split anywhere. Lines end in LF, CR or
-//! both; several `data` lines form one text; comments and a leading byte order mark are skipped. `id` and `retry` are
-//! ignored, because requests to models never reconnect.
+//! Parser for server-sent events (HTML standard, section 9.2.6). Input may be split anywhere. Lines end in LF, CR or
+//! both; several `data` lines form one text; comments and a leading byte order mark are skipped. Memory is bounded by
+//! the size limit of one event.
+
+#![cfg_attr(
+    test,
+    allow(clippy::expect_used, clippy::unwrap_used, clippy::indexing_slicing, reason = "tests may panic")
+)]
 
 use std::borrow::Cow;
 
-/// Maximum size of an event, in bytes: a complete response with images fits.
+/// Default size limit of an event, in bytes: a model's complete response with images fits.
 pub const MAX_EVENT_BYTES: usize = 16 * 1024 * 1024;
 /// Maximum capacity that the buffers keep between events.
 const MAX_KEPT_CAPACITY: usize = 64 * 1024;
@@ -12,10 +17,16 @@ const MAX_KEPT_CAPACITY: usize = 64 * 1024;
 /// An event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SseEvent<'a> {
-    /// Its type; empty if it has none.
+    /// Its type; empty if it has none, which means `message`.
     pub name: Cow<'a, str>,
     /// The data of the event. Invalid UTF-8 is replaced (HTML standard, section 9.2.6).
     pub data: Cow<'a, str>,
+    /// The data of the event, byte for byte.
+    pub bytes: &'a [u8],
+    /// Its id, to name when the stream is opened again.
+    pub id: Option<Cow<'a, str>>,
+    /// Time to wait before the stream is opened again, in milliseconds.
+    pub retry: Option<u64>,
 }
 
 /// An event is longer than allowed.
@@ -28,6 +39,8 @@ pub struct EventTooLong(pub usize);
 #[derive(Debug)]
 pub struct SseParser {
     limit: usize,
+    /// Whether events without data are given out too.
+    includes_empty: bool,
     /// Received bytes; those before `start` are consumed.
     buffer: Vec<u8>,
     start: usize,
@@ -40,7 +53,9 @@ pub struct SseParser {
     name: Vec<u8>,
     data: Vec<u8>,
     has_data: bool,
-    /// The event in `name` and `data` was already returned.
+    id: Option<Vec<u8>>,
+    retry: Option<u64>,
+    /// The present event was already returned.
     is_event_taken: bool,
 }
 
@@ -51,11 +66,12 @@ impl Default for SseParser {
 }
 
 impl SseParser {
-    /// A parser for events of at most so many bytes.
+    /// A parser for events of at most this many bytes.
     #[must_use]
     pub fn with_limit(limit: usize) -> Self {
         Self {
             limit,
+            includes_empty: false,
             buffer: Vec::new(),
             start: 0,
             scanned: 0,
@@ -64,8 +80,18 @@ impl SseParser {
             name: Vec::new(),
             data: Vec::new(),
             has_data: false,
+            id: None,
+            retry: None,
             is_event_taken: false,
         }
+    }
+
+    /// Also gives out events without data, if they have a name, an id or a time to wait. Whoever opens the stream again
+    /// needs them.
+    #[must_use]
+    pub fn including_empty(mut self) -> Self {
+        self.includes_empty = true;
+        self
     }
 
     /// Takes more bytes.
@@ -96,10 +122,11 @@ impl SseParser {
             self.after_cr = self.buffer.get(end) == Some(&b'\r');
             if start == end {
                 self.has_started = true;
-                if self.has_data {
+                let is_empty = self.name.is_empty() && self.id.is_none() && self.retry.is_none();
+                if self.has_data || (self.includes_empty && !is_empty) {
                     return Ok(Some(self.take_event()));
                 }
-                self.name.clear();
+                self.clear_event();
                 continue;
             }
             self.take_line(start, end)?;
@@ -127,7 +154,7 @@ impl SseParser {
         }
         let from = self.scanned.max(self.start);
         let rest = self.buffer.get(from..)?;
-        let found = rest.iter().position(|byte| matches!(byte, b'\n' | b'\r'));
+        let found = memchr::memchr2(b'\n', b'\r', rest);
         self.scanned = found.map_or(self.buffer.len(), |at| from + at);
         found.map(|at| from + at)
     }
@@ -139,7 +166,7 @@ impl SseParser {
             line = line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line);
         }
         self.has_started = true;
-        let colon = line.iter().position(|byte| *byte == b':');
+        let colon = memchr::memchr(b':', line);
         let (field, value) = line.split_at(colon.unwrap_or(line.len()));
         let value = value.strip_prefix(b":").unwrap_or(value);
         let value = value.strip_prefix(b" ").unwrap_or(value);
@@ -155,29 +182,48 @@ impl SseParser {
                 self.name.clear();
                 self.name.extend_from_slice(value);
             }
-            // Comments, `id`, `retry`, and unknown fields (HTML standard, section 9.2.6).
+            // An id with NUL, and a time that is not all digits, are ignored (HTML standard, section 9.2.6).
+            b"id" if !value.contains(&0) => self.id = Some(value.to_owned()),
+            b"retry" if value.iter().all(u8::is_ascii_digit) => {
+                self.retry = std::str::from_utf8(value).ok().and_then(|digits| digits.parse().ok());
+            }
+            // Comments and unknown fields.
             _ => {}
         }
         Ok(())
     }
 
     fn check_size(&self, line: usize) -> Result<(), EventTooLong> {
-        if self.data.len() + line > self.limit { Err(EventTooLong(self.limit)) } else { Ok(()) }
+        // The line feed between two lines of data counts too.
+        let before = self.data.len() + usize::from(self.has_data);
+        if before + line > self.limit { Err(EventTooLong(self.limit)) } else { Ok(()) }
     }
 
     fn take_event(&mut self) -> SseEvent<'_> {
         self.is_event_taken = true;
-        SseEvent { name: String::from_utf8_lossy(&self.name), data: String::from_utf8_lossy(&self.data) }
+        SseEvent {
+            name: String::from_utf8_lossy(&self.name),
+            data: String::from_utf8_lossy(&self.data),
+            bytes: &self.data,
+            id: self.id.as_deref().map(String::from_utf8_lossy),
+            retry: self.retry,
+        }
     }
 
     fn clear_taken(&mut self) {
         if std::mem::take(&mut self.is_event_taken) {
-            self.name.clear();
-            self.data.clear();
-            self.has_data = false;
-            self.data.shrink_to(MAX_KEPT_CAPACITY);
-            self.name.shrink_to(MAX_KEPT_CAPACITY);
+            self.clear_event();
         }
+    }
+
+    fn clear_event(&mut self) {
+        self.name.clear();
+        self.data.clear();
+        self.has_data = false;
+        self.id = None;
+        self.retry = None;
+        self.data.shrink_to(MAX_KEPT_CAPACITY);
+        self.name.shrink_to(MAX_KEPT_CAPACITY);
     }
 }
 
