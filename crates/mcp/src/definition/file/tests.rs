@@ -37,7 +37,7 @@ fn everything_that_is_wrong_is_told_with_its_line() {
     assert!(wrong[1].1.contains("reserved for Toolway"));
     assert!(wrong[2].1.starts_with("servers.b: headers.Host: "));
     assert!(wrong[3].1.contains("unknown field `comand`"));
-    assert!(wrong[4].1.contains("no field \"server\""));
+    assert!(wrong[4].1.contains("unknown field \"server\""));
 }
 
 #[test]
