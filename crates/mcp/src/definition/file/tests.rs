@@ -46,7 +46,7 @@ fn what_is_no_toml_is_told_with_its_line() {
     assert_eq!(wrong.len(), 1);
     assert_eq!(wrong[0].0, 2);
     assert!(wrong[0].1.starts_with("not TOML: "), "{wrong:?}");
-    assert!(parse("servers = 5\n").unwrap_err()[0].1.contains("no table"));
+    assert!(parse("servers = 5\n").unwrap_err()[0].1.contains("must be a table"));
     assert!(parse("[servers]\na = 5\n").is_err());
 }
 
