@@ -78,7 +78,7 @@ fn invalid_definitions_are_rejected_without_changes() {
     folder.run(["mcp", "add", "No!", "--command", "b"]).assert_failure(2, "can't be a server's name");
     folder
         .run(["mcp", "add", "two", "--url", "ftp://x.example"])
-        .assert_failure(2, "no way to reach an MCP server");
+        .assert_failure(2, "is not supported for MCP servers");
     let reserved = ["mcp", "add", "two", "--url", "https://x.example", "--header", "Host:x"];
     folder.run(reserved).assert_failure(2, "the protocol sets this header itself");
     assert_eq!(folder.run(["mcp", "add", "two"]).code, 2);

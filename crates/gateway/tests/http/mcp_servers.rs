@@ -125,7 +125,7 @@ async fn invalid_servers_are_refused_and_problems_of_the_file_are_shown() {
     for (name, body, word) in [
         ("Docs", somewhere(), "can't be a server's name"),
         ("docs", json!({}), "neither command nor url"),
-        ("docs", json!({"url": "ftp://x"}), "no way to reach"),
+        ("docs", json!({"url": "ftp://x"}), "is not supported"),
         ("docs", json!({"url": "http://127.0.0.1:9", "headers": {"Host": "x"}}), "sets this header itself"),
         ("docs", json!({"url": "http://127.0.0.1:9", "header": {}}), "unknown field"),
         ("docs", json!({"url": "http://127.0.0.1:9", "oauth": []}), "oauth must be an object"),

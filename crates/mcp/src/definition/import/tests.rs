@@ -71,14 +71,14 @@ fn what_can_t_be_taken_over_is_said() {
         (serde_json::json!("npx"), "no object"),
         (serde_json::json!({}), "neither a command nor an address"),
         (serde_json::json!({"command": "a", "url": "https://x.example"}), "both a command and an address"),
-        (serde_json::json!({"command": ["npx", "-y"]}), "its command is no text"),
-        (serde_json::json!({"command": "a", "args": "b"}), "its args is no list"),
+        (serde_json::json!({"command": ["npx", "-y"]}), "its command is not a string"),
+        (serde_json::json!({"command": "a", "args": "b"}), "its args is not a list"),
         (serde_json::json!({"command": "a", "env": {"A": {}}}), "its env is not an object of strings"),
         (serde_json::json!({"command": "${workspaceFolder}/run"}), "only that program can fill in"),
         (serde_json::json!({"command": "/usr/bin/toolway", "args": ["mcp"]}), "Toolway itself"),
         (serde_json::json!({"command": "C:\\P\\toolway.exe", "args": ["mcp"]}), "Toolway itself"),
-        (serde_json::json!({"type": "ws", "url": "https://x.example"}), "no way to reach it"),
-        (serde_json::json!({"url": "ftp://x.example"}), "no way to reach an MCP server"),
+        (serde_json::json!({"type": "ws", "url": "https://x.example"}), "which is not supported"),
+        (serde_json::json!({"url": "ftp://x.example"}), "is not supported for MCP servers"),
         (serde_json::json!({"command": "./run.sh"}), "depends on the folder"),
     ] {
         let why = read_one(entry.clone()).expect_err("not taken over");
