@@ -1,25 +1,25 @@
-//! Changing one entry of a JSON text that is somebody else's: everything but the entry stays byte for byte as it is,
-//! comments and trailing commas too.
+//! Changes one entry of another program's JSON file. Everything else stays the same byte for byte, including comments
+//! and trailing commas.
 
 use serde_json::{Map, Value};
 use toolway_mcp::definition::jsonc;
 
-/// Why a text is left alone.
+/// Reason why a file can't be changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum JsonEditError {
     #[error("it is not JSON: {0}")]
     NotJson(String),
-    #[error("it is no JSON object")]
+    #[error("it is not a JSON object")]
     NotAnObject,
-    #[error("its {0:?} is no object")]
+    #[error("{0:?} in it is not an object")]
     MemberNotAnObject(String),
-    #[error("{0:?} stands in it more than once")]
+    #[error("{0:?} occurs in it more than once")]
     DuplicateKey(String),
-    #[error("it is written in a way that can't be changed safely")]
+    #[error("its syntax can't be edited safely")]
     UnsupportedLayout,
 }
 
-/// One member of an object, as places in the text.
+/// Positions of a member of an object in the text.
 #[derive(Debug)]
 struct MemberSpan {
     key: String,
@@ -27,7 +27,7 @@ struct MemberSpan {
     value: (usize, usize),
 }
 
-/// An object, as places in the text: of its braces, and of its members.
+/// Positions of an object's braces and members in the text.
 #[derive(Debug)]
 struct ObjectSpan {
     open: usize,
@@ -35,7 +35,7 @@ struct ObjectSpan {
     members: Vec<MemberSpan>,
 }
 
-/// The text with `value` at `table.name`.
+/// Returns the text with `value` at `table.name`.
 pub(super) fn set_entry(text: &str, table: &str, name: &str, value: &Value) -> Result<String, JsonEditError> {
     let text = if text.trim_start_matches('\u{feff}').trim().is_empty() { "{}\n" } else { text };
     let editing = JsonEditor::new(text)?;
@@ -60,7 +60,7 @@ pub(super) fn set_entry(text: &str, table: &str, name: &str, value: &Value) -> R
     verify_edit(changed, &meant)
 }
 
-/// The text without `table.name`; none where that is not there.
+/// Returns the text without `table.name`; `None` if it has no such entry.
 pub(super) fn remove_entry(text: &str, table: &str, name: &str) -> Result<Option<String>, JsonEditError> {
     if text.trim_start_matches('\u{feff}').trim().is_empty() {
         return Ok(None);
@@ -77,13 +77,13 @@ pub(super) fn remove_entry(text: &str, table: &str, name: &str) -> Result<Option
     verify_edit(changed, &meant).map(Some)
 }
 
-/// What stands at `table.name`.
+/// Returns the value at `table.name`.
 pub(super) fn get_entry(text: &str, table: &str, name: &str) -> Option<Value> {
     let root: Value = serde_json::from_str(&jsonc::to_json(text)).ok()?;
     root.get(table)?.get(name).cloned()
 }
 
-/// A changed text, if it says what was meant and nothing else.
+/// Returns a changed text, if parsing it gives exactly the intended value.
 fn verify_edit(text: String, meant: &Value) -> Result<String, JsonEditError> {
     let says: Option<Value> = serde_json::from_str(&jsonc::to_json(&text)).ok();
     if says.as_ref() == Some(meant) { Ok(text) } else { Err(JsonEditError::UnsupportedLayout) }
@@ -91,9 +91,9 @@ fn verify_edit(text: String, meant: &Value) -> Result<String, JsonEditError> {
 
 struct JsonEditor<'t> {
     text: &'t str,
-    /// The same as plain JSON.
+    /// The text with comments and trailing commas replaced with spaces.
     uncommented_text: String,
-    /// The same with its commas, also those that plain JSON has not.
+    /// The text with only the comments replaced with spaces.
     comma_text: String,
     value: Value,
     root: ObjectSpan,
@@ -145,12 +145,12 @@ impl<'t> JsonEditor<'t> {
         self.text.get(start..end).unwrap_or_default()
     }
 
-    /// Whether an object is written in one line, with something in it.
+    /// Returns whether an object is not empty and is written in one line.
     fn is_in_line(&self, object: &ObjectSpan) -> bool {
         !object.members.is_empty() && !self.slice(object.open, object.close).contains('\n')
     }
 
-    /// A value as it is written at a level.
+    /// Formats a value for an indentation level.
     fn format_value(&self, value: &Value, level: usize, in_line: bool) -> String {
         if in_line {
             return value.to_string();
@@ -227,20 +227,20 @@ impl<'t> JsonEditor<'t> {
         self.text.get(from..).unwrap_or_default()
     }
 
-    /// The comma between two places.
+    /// Finds the comma between two positions.
     fn find_comma(&self, from: usize, to: usize) -> Option<usize> {
         self.comma_text.get(from..to)?.find(',').map(|at| from + at)
     }
 }
 
-/// What stands before a place in its line, where that is white space.
+/// Returns the text before a position in its line, if it is only white space.
 fn line_indent_at(text: &str, at: usize) -> Option<&str> {
     let before = text.get(..at)?;
     let line = before.get(before.rfind('\n')? + 1..)?;
     line.trim().is_empty().then_some(line)
 }
 
-/// The object that begins here, in plain JSON.
+/// Parses the object that starts at a position, in plain JSON.
 fn parse_object(text: &str, open: usize) -> Option<ObjectSpan> {
     let bytes = text.as_bytes();
     let mut members = Vec::new();
@@ -270,7 +270,7 @@ fn skip_space(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// The place behind the value that begins here.
+/// Returns the position after the value that starts at a position.
 fn value_end(bytes: &[u8], start: usize) -> Option<usize> {
     let mut depth = 0_usize;
     let mut at = start;
