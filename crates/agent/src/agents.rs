@@ -250,7 +250,7 @@ impl AgentCatalog {
         Ok(())
     }
 
-    /// Reports whether a file has changed since the last read. It looks at files, so it is not free.
+    /// Returns whether a file has changed since the last read. It looks at files, so it is not free.
     pub async fn has_changed(&self) -> bool {
         let folder = self.deps.folder.clone();
         let now =

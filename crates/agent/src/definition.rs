@@ -56,7 +56,7 @@ pub struct TurnLimits {
 }
 
 impl TurnLimits {
-    /// Reports whether no limit is set.
+    /// Returns whether no limit is set.
     #[must_use]
     pub fn is_none(&self) -> bool {
         *self == Self::default()

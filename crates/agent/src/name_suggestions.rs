@@ -17,7 +17,7 @@ pub(crate) fn close_names<'n>(name: &str, known: impl IntoIterator<Item = &'n st
     alike.into_iter().take(MAX_SUGGESTIONS).map(|(_, known)| known.to_owned()).collect()
 }
 
-/// Reports whether one name is a prefix or suffix of the other.
+/// Returns whether one name is a prefix or suffix of the other.
 fn is_prefix_or_suffix(name: &str, known: &str) -> bool {
     let known = known.to_lowercase();
     name.len() > 2 && (known.starts_with(name) || known.ends_with(name) || name.ends_with(known.as_str()))

@@ -1,5 +1,5 @@
-//! Helpers for this crate's tests: scripted models, tools from closures, a store in memory, and a harness
-//! with all of these.
+//! Helpers for this crate's tests: scripted models, tools from closures, a conversation store in memory, and
+//! a harness that combines them.
 
 mod harness;
 mod memory_store;

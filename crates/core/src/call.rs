@@ -1,4 +1,4 @@
-//! The steps of a call, one per submodule.
+//! Runs tool calls. Each submodule implements one step.
 
 mod abandoned_task;
 mod argument_check;
@@ -33,10 +33,10 @@ impl Engine {
     /// Runs a tool. Every call ends in exactly one outcome, which is recorded before it is returned
     /// (invariant "exactly one recorded outcome").
     ///
-    /// The steps: looks up the name among the tools that the policy allows, validates the arguments, counts
+    /// In this order, it looks up the name among the tools that the policy allows, validates the arguments, counts
     /// the call against its principal's limits, obtains a person's consent if the rules require it, runs the
     /// hooks, runs the tool in its own task under the deadline, runs the hooks again, and checks the size of
-    /// the result. A model receives at most as much text as it can use.
+    /// the result. If an agent made the call, long text of the result is truncated for its model.
     ///
     /// Dropping the returned future cancels the call and records that.
     pub async fn call(self: &Arc<Self>, call: CallRequest) -> FinishedCall {
@@ -46,7 +46,7 @@ impl Engine {
         );
         let settings = self.settings.load_full();
         let for_model = call.caller.via == EntryPoint::Agent;
-        // Without a subscriber for spans, the call is not moved into one.
+        // Only an instrumented future needs a box. A disabled span saves this allocation.
         let mut finished = match span.is_disabled() {
             true => self.call_in_span(&settings, call).await,
             false => Box::pin(self.call_in_span(&settings, call)).instrument(span).await,

@@ -81,7 +81,7 @@ pub fn convert_parameters(
     let document = ParsedSchema::new(&root);
     match target {
         SchemaTarget::OpenAi => {
-            // Where the root stays as it is, every reference leads where it led.
+            // References stay valid only if the root is not rewritten.
             let stays =
                 document.has_plain_references || !converter::must_be_folded(&document, &dialect::OPENAI);
             let same = stays && !document.has_legacy_forms;

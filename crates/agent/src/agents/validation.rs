@@ -73,7 +73,7 @@ impl AgentProblems {
     }
 }
 
-/// Reports whether a name is valid for an agent: `[a-z][a-z0-9_-]{0,63}`.
+/// Returns whether a name is valid for an agent: `[a-z][a-z0-9_-]{0,63}`.
 pub(super) fn is_name(name: &str) -> bool {
     let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'_' | b'-');
     name.len() <= MAX_NAME
@@ -164,7 +164,7 @@ fn check_tools(agent: &AgentDefinition, problems: &mut AgentProblems) -> Option<
     }
 }
 
-/// Reports whether any id can match.
+/// Returns whether any id can match.
 fn can_match(pattern: &str) -> bool {
     let pattern = pattern.strip_prefix('!').unwrap_or(pattern);
     pattern.contains('/') || pattern.starts_with(['*', '?', '[', '{'])

@@ -71,7 +71,7 @@ impl<'e> MeasuredHistory<'e> {
         self.entries.iter().skip(at).position(is_user).map(|found| at + found)
     }
 
-    /// Reports whether a message contains the results of the previous message's calls.
+    /// Returns whether a message contains the results of the previous message's calls.
     pub(super) fn belongs_to_previous(&self, at: usize) -> bool {
         self.entries.get(at).is_some_and(|piece| piece.entry.message.role == MessageRole::Tool)
     }

@@ -10,7 +10,7 @@ use super::token_counter::{ContentSize, result_size};
 /// Size below which results are not shortened.
 const MIN_RESULT_BYTES: usize = 512;
 
-/// Reports whether shortening a result saves space.
+/// Returns whether shortening a result saves space.
 pub(super) fn saves_space(result: &ToolResult) -> bool {
     let ContentSize { bytes, images } = result_size(result);
     images > 0 || bytes > MIN_RESULT_BYTES

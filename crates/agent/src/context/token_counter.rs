@@ -1,27 +1,27 @@
-//! Estimates tokens: a quarter of the bytes, calibrated by the provider's last report.
+//! Estimates token counts from sizes in bytes. Counts that the model provider reports calibrate the estimate.
 
 use toolway_models::{MessagePart, ModelMessage, ToolResult};
 use toolway_types::{ContentPart, Outcome};
 
 /// Approximate number of bytes per token.
 const BYTES_PER_TOKEN: f64 = 4.0;
-/// Tokens of an image at most providers.
+/// Approximate number of tokens of an image, whatever the provider.
 const IMAGE_TOKENS: u64 = 1600;
-/// Overhead of a part in bytes.
+/// Overhead of a message or part, in bytes.
 const PART_BYTES: usize = 16;
-/// Deviation from which a report changes the calibration. Smaller ones are ignored, so that estimates stay
-/// the same between requests.
+/// Relative deviation of a report above which the calibration changes. Smaller deviations are ignored, so
+/// that estimates stay the same between requests.
 const TOLERANCE: f64 = 0.1;
-/// Size below which requests are too small for a calibration.
+/// Minimum estimated size of a request that is used for calibration, in tokens.
 const MIN_CALIBRATION_TOKENS: u64 = 200;
 /// Range of the calibration factor.
 const MIN_FACTOR: f64 = 0.25;
 const MAX_FACTOR: f64 = 4.0;
 
-/// Estimator of token counts.
+/// Estimates the number of tokens of texts and messages.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TokenCounter {
-    /// Reported tokens per estimated token.
+    /// Reported tokens divided by uncalibrated estimated tokens.
     factor: f64,
     is_calibrated: bool,
 }
@@ -32,7 +32,7 @@ impl Default for TokenCounter {
     }
 }
 
-/// Size before calibration.
+/// Size of content, from which the number of tokens is estimated.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct ContentSize {
     pub(super) bytes: usize,
@@ -41,30 +41,30 @@ pub(super) struct ContentSize {
 
 impl TokenCounter {
     /// Calibrates with a request's estimated and reported number of tokens.
-    #[allow(clippy::cast_precision_loss, reason = "no request takes so many")]
+    #[allow(clippy::cast_precision_loss, reason = "no request has that many tokens")]
     pub fn calibrate(&mut self, estimated: u64, actual: u64) {
         if estimated < MIN_CALIBRATION_TOKENS || actual == 0 {
             return;
         }
-        let off = actual as f64 / estimated as f64;
-        if !self.is_calibrated || (off - 1.0).abs() > TOLERANCE {
-            self.factor = (self.factor * off).clamp(MIN_FACTOR, MAX_FACTOR);
+        let ratio = actual as f64 / estimated as f64;
+        if !self.is_calibrated || (ratio - 1.0).abs() > TOLERANCE {
+            self.factor = (self.factor * ratio).clamp(MIN_FACTOR, MAX_FACTOR);
         }
         self.is_calibrated = true;
     }
 
-    /// Reports whether a provider has reported a number of tokens.
+    /// Returns true if a report has calibrated the estimate.
     pub(super) fn is_calibrated(&self) -> bool {
         self.is_calibrated
     }
 
-    /// Returns the tokens of a text with this number of bytes.
+    /// Estimates the number of tokens of a text with this number of bytes.
     #[must_use]
     #[allow(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
         clippy::cast_precision_loss,
-        reason = "no text is so long that it would matter"
+        reason = "no text is long enough for a relevant error"
     )]
     pub fn tokens(&self, bytes: usize) -> u64 {
         (bytes as f64 / BYTES_PER_TOKEN * self.factor).ceil() as u64
@@ -74,7 +74,7 @@ impl TokenCounter {
         self.tokens(size.bytes).saturating_add(size.images.saturating_mul(IMAGE_TOKENS))
     }
 
-    /// Returns the tokens of a message.
+    /// Estimates the number of tokens of a message.
     pub(super) fn message_tokens(&self, message: &ModelMessage) -> u64 {
         self.size_tokens(
             message
@@ -109,11 +109,11 @@ pub(super) fn part_size(part: &MessagePart) -> ContentSize {
         }
         MessagePart::ToolResult(result) => result_size(result),
     };
-    let besides = PART_BYTES + opaque.map_or(0, |opaque| opaque.data.get().len());
-    own.plus(ContentSize { bytes: besides, images: 0 })
+    let overhead = PART_BYTES + opaque.map_or(0, |opaque| opaque.data.get().len());
+    own.plus(ContentSize { bytes: overhead, images: 0 })
 }
 
-/// Returns the size of a result in the form that the model gets.
+/// Returns the size of a result, as it is sent to the model.
 pub(super) fn result_size(result: &ToolResult) -> ContentSize {
     let bytes = |bytes| ContentSize { bytes, images: 0 };
     let own = match &*result.outcome {

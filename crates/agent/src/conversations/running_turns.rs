@@ -86,7 +86,7 @@ impl RunningTurns {
         self.0.lock().is_closed = true;
     }
 
-    /// Reports whether new turns are refused.
+    /// Returns whether new turns are refused.
     pub(super) fn is_closed(&self) -> bool {
         self.0.lock().is_closed
     }

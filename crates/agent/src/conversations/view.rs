@@ -1,4 +1,5 @@
-//! Sessions, messages, turns and usage in their public form. Times are in milliseconds since the Unix epoch.
+//! Public forms of sessions, messages, turns and usage, and filters for lists of them. Times are in
+//! milliseconds since the Unix epoch.
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,9 +15,10 @@ pub struct SessionListOptions {
     pub text: Option<String>,
     /// Last used agent.
     pub agent: Option<String>,
-    /// Principal of the sessions; only for an owner, who sees all by default.
+    /// Principal of the sessions. Only an owner can set it. By default, an owner sees the sessions of all
+    /// principals.
     pub principal: Option<String>,
-    /// Cursor from an earlier page: its [`SessionList::next`].
+    /// Cursor: [`SessionList::next`] of the previous page.
     pub before: Option<String>,
     /// Maximum number of sessions; by default 50, at most 1,000.
     pub limit: Option<usize>,
@@ -61,18 +63,18 @@ pub struct SessionDetail {
     pub summary: SessionSummary,
     /// The newest messages, oldest first.
     pub history: Vec<MessageView>,
-    /// True if there are older ones.
+    /// True if there are older messages.
     pub has_more: bool,
     /// The newest turns, oldest first.
     pub turns: Vec<TurnSummary>,
 }
 
-/// Some of a session's messages, the oldest first.
+/// A page of a session's messages.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct MessageList {
-    /// The messages.
+    /// The messages, oldest first.
     pub messages: Vec<MessageView>,
-    /// True if there are older ones.
+    /// True if there are older messages.
     pub has_more: bool,
 }
 
@@ -102,7 +104,7 @@ pub struct TurnSummary {
     pub answers: u64,
     /// State of the turn.
     pub state: TurnState,
-    /// True if the response was replaced by another.
+    /// True if a later turn answered the same message again.
     pub is_replaced: bool,
     /// Time of the start.
     pub started_ms: i64,
@@ -120,7 +122,7 @@ pub struct TurnSummary {
     pub calls: u32,
     /// Tokens of all its requests.
     pub usage: ModelUsage,
-    /// Total cost. Null if it is not known.
+    /// Total cost. `None` if it is not known.
     pub cost: Option<f64>,
     /// The currency of `cost`.
     pub currency: Option<String>,
@@ -156,7 +158,7 @@ impl FromStr for ExportFormat {
     }
 }
 
-/// Grouping of usage.
+/// Grouping of the rows of a usage report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UsageGrouping {
     /// By day.
@@ -209,23 +211,25 @@ impl FromStr for UsageGrouping {
     }
 }
 
-/// Filter for usage.
+/// Filter for a usage report.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct UsageQuery {
-    /// Principal of the requests; only for an owner, who sees all by default.
+    /// Principal of the requests. Only an owner can set it. By default, an owner sees the usage of all
+    /// principals.
     pub principal: Option<String>,
     /// Start of the period.
     pub from_ms: Option<i64>,
     /// End of the period, exclusive.
     pub to_ms: Option<i64>,
-    /// Offset of the reader's clock from UTC in seconds. It determines the start of days.
+    /// UTC offset of the reader's time zone, in seconds. Days start at midnight in this time zone.
     pub zone_offset_s: i32,
 }
 
-/// A row of a usage report. By tool: calls, errors and durations; otherwise requests, tokens and cost.
+/// A row of a usage report. Rows by tool contain calls, errors and durations. All other rows contain requests,
+/// tokens and cost.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct UsageReportRow {
-    /// Key of the group. Null for usage without a key.
+    /// Key of the group: a day, model, agent, tool, session or principal. `None` if the usage has none.
     pub key: Option<String>,
     /// Number of requests to models.
     pub requests: Option<u64>,
@@ -233,7 +237,7 @@ pub struct UsageReportRow {
     pub failed: Option<u64>,
     /// Tokens of the requests.
     pub usage: ModelUsage,
-    /// Known cost.
+    /// Total cost of the requests with a known cost.
     pub cost: Option<f64>,
     /// The currency of `cost`.
     pub currency: Option<String>,

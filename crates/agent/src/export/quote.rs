@@ -176,7 +176,7 @@ fn neutralise_line(line: &str, spans: usize) -> String {
     safe
 }
 
-/// Reports whether the next character is escaped by a backslash that is not escaped itself.
+/// Returns whether the next character is escaped by a backslash that is not escaped itself.
 fn is_escaped(before: &str) -> bool {
     let marks = before.len() - before.trim_end_matches('\\').len();
     marks % 2 == 1

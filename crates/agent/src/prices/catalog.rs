@@ -51,7 +51,7 @@ impl PriceCatalog {
         read.unwrap_or_else(|_| Err(vec![FileProblem::new(&self.file, 1, "it could not be read")]))
     }
 
-    /// Reports whether the file has changed since the last read. It looks at the file, so it is not free.
+    /// Returns whether the file has changed since the last read. It looks at the file, so it is not free.
     pub async fn has_changed(self: &Arc<Self>) -> bool {
         let file = self.file.clone();
         let now = tokio::task::spawn_blocking(move || FileStamps::of([&file])).await;

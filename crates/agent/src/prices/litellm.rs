@@ -29,7 +29,7 @@ struct LiteLlmEntry {
     max_input_tokens: Option<Value>,
 }
 
-/// Reports whether a file looks like LiteLLM's price list.
+/// Returns whether a file looks like LiteLLM's price list.
 pub(super) fn is_litellm_file(file: &JsonObject) -> bool {
     file.values().any(|entry| entry.get("litellm_provider").is_some())
 }

@@ -1,4 +1,4 @@
-//! A conversation store in memory, which behaves like the one on disk.
+//! A conversation store in memory, for tests. It follows the rules of the store on disk, but has no pages.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::turn::conversation_store::{ConversationStore, SessionHistory};
 #[derive(Debug, Default)]
 pub(crate) struct MemoryConversationStore {
     state: Mutex<MemoryStoreState>,
-    /// True if nothing more can be written.
+    /// If true, writing turns, messages and requests fails.
     pub(crate) is_full: AtomicBool,
 }
 
@@ -71,7 +71,7 @@ impl MemoryConversationStore {
         self.state.lock().turns.values().filter(|(_, state)| *state == TurnState::Running).count()
     }
 
-    fn check(&self) -> Result<(), StoreError> {
+    fn check_writable(&self) -> Result<(), StoreError> {
         match self.is_full.load(Ordering::SeqCst) {
             true => Err(StoreError::Closed),
             false => Ok(()),
@@ -128,7 +128,7 @@ impl ConversationStore for MemoryConversationStore {
     }
 
     async fn begin(&self, turn: NewTurn) -> Result<StartedTurn, StoreError> {
-        self.check()?;
+        self.check_writable()?;
         let mut state = self.state.lock();
         let is_new_session = !state.sessions.contains_key(&turn.session);
         if is_new_session && matches!(turn.opening, TurnOpening::Regenerate { .. }) {
@@ -169,7 +169,7 @@ impl ConversationStore for MemoryConversationStore {
         requests: Vec<ModelRequestRecord>,
         at_ms: i64,
     ) -> Result<AppendedMessages, StoreError> {
-        self.check()?;
+        self.check_writable()?;
         let mut state = self.state.lock();
         state.requests.extend(requests);
         state.append(turn, messages, at_ms)
@@ -180,19 +180,19 @@ impl ConversationStore for MemoryConversationStore {
     }
 
     async fn end(&self, ending: TurnEnding) -> Result<AppendedMessages, StoreError> {
-        self.check()?;
+        self.check_writable()?;
         let mut state = self.state.lock();
         state.requests.extend(ending.requests.clone());
-        let kept = state.append(&ending.turn, ending.messages.clone(), ending.ended_ms)?;
-        if let Some((_, running)) = state.turns.get_mut(&ending.turn) {
-            *running = ending.state;
+        let appended = state.append(&ending.turn, ending.messages.clone(), ending.ended_ms)?;
+        if let Some((_, turn_state)) = state.turns.get_mut(&ending.turn) {
+            *turn_state = ending.state;
         }
         state.endings.push(ending);
-        Ok(kept)
+        Ok(appended)
     }
 
     async fn record(&self, requests: Vec<ModelRequestRecord>) -> Result<(), StoreError> {
-        self.check()?;
+        self.check_writable()?;
         self.state.lock().requests.extend(requests);
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! The parts of a message as JSON.
+//! Encodes and decodes the parts of a message as JSON.
 //!
 //! ```json
 //! {"type": "text", "text": "…"}
@@ -9,10 +9,13 @@
 //! {"type": "summary", "text": "…", "through": 12}
 //! ```
 //!
-//! A result has the fields of the envelope ([`ResultEnvelope`]). If these do not represent the outcome
-//! exactly (a structured value that is a text, texts between images), the stored form has more:
-//! `"structured": true`, and `"whole": true` if `content` has all parts including texts. In the stored form,
-//! a part may also have `"opaque"`, data of its model provider that nobody else gets.
+//! A tool result has the fields of [`ResultEnvelope`]. Some outcomes cannot be restored from these fields
+//! alone, for example a structured value that is a string, or text between images. For these outcomes, the
+//! stored form has two more fields: `"structured"` is true if `result` is the structured value, and
+//! `"whole": true` means that `content` contains all parts, including text.
+//!
+//! In the stored form, a part may also have `"opaque"`: data that only the model provider that created it
+//! receives. The public form never contains it.
 
 use std::sync::Arc;
 
@@ -23,10 +26,10 @@ use toolway_types::{
     CallId, Code, ContentPart, JsonObject, Outcome, RawJson, ResultEnvelope, ToolError, ToolOutput,
 };
 
-/// Maximum length of the text for an unreadable part, in characters.
-const NOTE_CHARS: usize = 200;
+/// Maximum length of the type that is shown for an unreadable part, in characters.
+const MAX_TYPE_CHARS: usize = 200;
 
-/// A part to be stored.
+/// A part in its stored or public form.
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum StoredPart<'p> {
@@ -66,10 +69,11 @@ enum StoredPart<'p> {
     },
 }
 
+/// The outcome of a tool call in its stored or public form.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum StoredOutcome<'p> {
-    /// The envelope represents the outcome exactly.
+    /// The envelope alone, in the public form or because it represents the outcome exactly.
     Plain(ResultEnvelope<'p>),
     /// The envelope needs additional fields.
     Exact {
@@ -88,7 +92,8 @@ enum StoredExactResult<'p> {
     Text(String),
 }
 
-/// The fields of a stored part of any kind, so that JSON from other sources is kept byte for byte.
+/// The fields that stored parts can have. This is not a tagged enum, because serde would parse its contents
+/// and not keep the JSON of providers and tools byte for byte.
 #[derive(Deserialize)]
 struct StoredPartFields {
     #[serde(rename = "type")]
@@ -100,15 +105,15 @@ struct StoredPartFields {
     call_id: Option<CallId>,
     name: Option<String>,
     arguments: Option<String>,
-    /// Parts stored by version 0.1 have `cut`. A migration can't rename it without rewriting `opaque`, whose
-    /// bytes model providers sign.
+    /// Version 0.1 stored this field as `cut`. A migration would also rewrite `opaque`, whose bytes model
+    /// providers sign.
     #[serde(default, alias = "cut")]
     truncated: bool,
     opaque: Option<OpaqueState>,
     through: Option<u64>,
 }
 
-/// An envelope in the store or in a call record.
+/// The fields of an envelope in the store or in a call record.
 #[derive(Deserialize)]
 struct StoredOutcomeFields {
     status: String,
@@ -129,7 +134,7 @@ struct StoredOutcomeFields {
     dispatched: bool,
     #[serde(default)]
     retryable: bool,
-    /// Only in call records: the text is the start of the envelope.
+    /// Only in call records: true if the record contains only `preview`, the start of the result.
     #[serde(default)]
     truncated: bool,
     #[serde(default)]
@@ -138,12 +143,12 @@ struct StoredOutcomeFields {
     total_bytes: u64,
 }
 
-/// Kind of a stored part.
+/// A decoded part.
 #[derive(Debug, Clone, PartialEq)]
 pub enum TranscriptPart {
     /// A part of a message.
     Part(MessagePart),
-    /// A summary of the messages up to a number.
+    /// A summary of older messages.
     Summary {
         /// Text of the summary.
         text: String,
@@ -165,7 +170,7 @@ pub fn encode_summary(text: &str, through: u64) -> RawJson {
     RawJson::from_value(&[StoredPart::Summary { text, through }]).unwrap_or_else(|_| empty())
 }
 
-/// Decodes stored parts. An unreadable part becomes a text that says so.
+/// Decodes stored parts. A text part with an explanation replaces each unreadable part.
 #[must_use]
 pub fn decode_parts(parts: &RawJson) -> Vec<TranscriptPart> {
     match parts.to::<Vec<RawJson>>() {
@@ -174,7 +179,7 @@ pub fn decode_parts(parts: &RawJson) -> Vec<TranscriptPart> {
     }
 }
 
-/// Returns stored parts in public form: without data that only a model provider understands.
+/// Converts stored parts to their public form: without `opaque`.
 #[must_use]
 pub fn public_parts(parts: &RawJson) -> Vec<RawJson> {
     let Ok(stored) = parts.to::<Vec<RawJson>>() else { return Vec::new() };
@@ -187,7 +192,7 @@ fn public_part(stored: &RawJson) -> RawJson {
         Some(TranscriptPart::Summary { text, through }) => {
             RawJson::from_value(&StoredPart::Summary { text: &text, through }).ok()
         }
-        // A part of a newer version: everything except fields that are never public.
+        // A part from a newer version: keep everything except the field that is never public.
         None => stored.to::<JsonObject>().ok().map(|mut fields| {
             fields.remove("opaque");
             RawJson::from(&Value::Object(fields))
@@ -201,7 +206,7 @@ fn empty() -> RawJson {
 }
 
 impl<'p> StoredPart<'p> {
-    /// Creates the stored or the public form.
+    /// Creates the stored form, or the public form if `stored` is false.
     fn of(part: &'p MessagePart, stored: bool) -> Self {
         let kept = |opaque: &'p Option<OpaqueState>| opaque.as_ref().filter(|_| stored);
         match part {
@@ -282,7 +287,7 @@ fn decode_known_part(stored: &RawJson) -> Option<TranscriptPart> {
     Some(TranscriptPart::Part(part))
 }
 
-/// Returns the outcome of an envelope, which is stored here or in a call record.
+/// Converts an envelope from the store or from a call record to an outcome; `None` if it is invalid.
 #[must_use]
 pub fn outcome_from_envelope(envelope: &RawJson) -> Option<Outcome> {
     let fields: StoredOutcomeFields = envelope.to().ok()?;
@@ -319,13 +324,13 @@ fn truncated_text(fields: &StoredOutcomeFields) -> String {
     format!("{}\n[only the start of {} bytes was kept]", fields.preview, fields.total_bytes)
 }
 
-/// Creates a text instead of an unreadable part: its kind, and its text if it has one.
+/// Creates a text part that replaces an unreadable part. Contains its type, and its text if it has one.
 fn unreadable_placeholder(stored: &RawJson) -> TranscriptPart {
     let fields: JsonObject = stored.to().unwrap_or_default();
-    let of = |name: &str| fields.get(name).and_then(Value::as_str);
-    let kind: String = of("type").unwrap_or("?").chars().take(NOTE_CHARS).collect();
-    let mut text = format!("[a part of the kind {kind:?}, which this version can't read]");
-    if let Some(more) = of("text") {
+    let field = |name: &str| fields.get(name).and_then(Value::as_str);
+    let kind: String = field("type").unwrap_or("?").chars().take(MAX_TYPE_CHARS).collect();
+    let mut text = format!("[this version of Toolway can't read a part of type {kind:?}]");
+    if let Some(more) = field("text") {
         text.push('\n');
         text.push_str(more);
     }

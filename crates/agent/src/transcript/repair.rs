@@ -63,7 +63,7 @@ pub fn repair(
     mender.summary
 }
 
-/// Reports whether a conversation needs no repair.
+/// Returns whether a conversation needs no repair.
 #[must_use]
 pub fn is_whole(messages: &[ModelMessage]) -> bool {
     let mut ids = HashSet::new();
@@ -96,7 +96,7 @@ pub fn is_whole(messages: &[ModelMessage]) -> bool {
     true
 }
 
-/// Reports whether a message of a role may contain a part.
+/// Returns whether a message of a role may contain a part.
 fn is_allowed_in_role(part: &MessagePart, role: MessageRole) -> bool {
     match part {
         MessagePart::Text { .. } | MessagePart::Image { .. } => role != MessageRole::Tool,
@@ -105,7 +105,7 @@ fn is_allowed_in_role(part: &MessagePart, role: MessageRole) -> bool {
     }
 }
 
-/// Reports whether a part is empty.
+/// Returns whether a part is empty.
 fn is_empty_part(part: &MessagePart) -> bool {
     match part {
         MessagePart::Text { text, opaque } | MessagePart::Thinking { text, opaque } => {
@@ -280,7 +280,7 @@ fn unknown_outcome(call: &ToolCall) -> Outcome {
     Outcome::Error(error)
 }
 
-/// Reports whether a text is valid as arguments: an object, or empty.
+/// Returns whether a text is valid as arguments: an object, or empty.
 fn is_valid_arguments(text: &str) -> bool {
     text.trim().is_empty() || serde_json::from_str::<JsonObject>(text).is_ok()
 }

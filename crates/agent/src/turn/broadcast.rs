@@ -186,7 +186,7 @@ impl TurnBroadcast {
         self.0.lock().text.len()
     }
 
-    /// Reports whether the next text needs a separator before it.
+    /// Returns whether the next text needs a separator before it.
     pub(crate) fn needs_separator(&self) -> bool {
         let state = self.0.lock();
         !state.text.is_empty() && !state.text.ends_with('\n')

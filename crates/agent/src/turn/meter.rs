@@ -66,7 +66,7 @@ impl TurnMeter {
         }
     }
 
-    /// Reports whether a cost limit can't be enforced because a price is not known.
+    /// Returns whether a cost limit can't be enforced because a price is not known.
     pub(super) fn has_unenforceable_cost_limit(&self) -> bool {
         self.limits.cost.is_some() && self.unpriced > 0
     }

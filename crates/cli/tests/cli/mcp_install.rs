@@ -151,20 +151,20 @@ fn nobody_s_file_is_changed_without_their_yes_or_in_a_way_that_could_break_it() 
     let home = InstallHarness::new();
     let install = ["mcp", "install", "--client", "claude-code"];
     home.write(".claude.json", "{\"a\": 1}");
-    let asked = home.run(&install).assert_failure(2, "Write this into");
+    let asked = home.run(&install).assert_failure(2, "Write this change to");
     assert!(asked.stdout.contains("toolway"), "{asked:?}");
     assert_eq!(home.read(".claude.json"), "{\"a\": 1}");
     assert_eq!(home.labels(), Vec::<String>::new(), "no token before they said yes");
     for (text, words) in
-        [("{", "it is not JSON"), ("[]", "no JSON object"), ("{\"mcpServers\": 1}", "is no object")]
+        [("{", "it is not JSON"), ("[]", "not a JSON object"), ("{\"mcpServers\": 1}", "is not an object")]
     {
         home.write(".claude.json", text);
         home.run(&[&install[..], &["--yes"]].concat()).assert_failure(1, words);
         assert_eq!(home.read(".claude.json"), text);
     }
-    home.run(&["mcp", "install", "--client", "notepad", "--yes"]).assert_failure(2, "not known here");
+    home.run(&["mcp", "install", "--client", "notepad", "--yes"]).assert_failure(2, "unknown client");
     home.run(&["mcp", "install", "--client", "../x", "--print"])
-        .assert_failure(2, "can't be a client's name");
+        .assert_failure(2, "is not a valid client name");
 }
 
 #[cfg(unix)]

@@ -67,7 +67,8 @@ impl ServersFile {
                 continue;
             };
             if servers.len() > MAX_SERVERS {
-                let message = format!("there are {} servers; at most {MAX_SERVERS} are allowed", servers.len());
+                let message =
+                    format!("there are {} servers; at most {MAX_SERVERS} are allowed", servers.len());
                 wrong.push(TextProblem::new(at, message).with_hint("remove some"));
                 continue;
             }

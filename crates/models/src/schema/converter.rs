@@ -1,5 +1,5 @@
-//! Says a schema in a provider's dialect. What comes out fits every value that the original fits, and may fit more:
-//! arguments are held against the original anyway.
+//! Converts a schema to a provider's dialect. The converted schema accepts every value that the original accepts.
+//! It may accept more, because arguments are validated against the original anyway.
 
 use serde_json::Number;
 
@@ -22,7 +22,7 @@ pub(super) use root::must_be_folded;
 const MAX_DEPTH: usize = 32;
 /// Maximum number of schemas that inlining references may add to the original.
 const MAX_EXTRA_SCHEMAS: usize = 4_000;
-/// The same in bytes, about.
+/// Approximate number of bytes that inlining references may add to the original.
 const MAX_EXTRA_BYTES: usize = 256 * 1024;
 /// Limits for inlining, from the loosest to the tightest: how often a schema may be nested in itself, and how many
 /// references may follow each other. The first pair with a small enough result is used.
@@ -31,15 +31,15 @@ const EXPANSION_LIMITS: &[(usize, usize)] = &[(2, 12), (1, 8), (1, 4), (1, 2), (
 /// Maximum number of merged parts of an `allOf`. Each part is merged with all parts before it.
 const MAX_PARTS: usize = 64;
 
-/// Characters of a description that stand where a reference is cut short; such places can be many.
+/// Maximum length of a description at a truncated reference, in characters. There can be many of them.
 const OUTLINE_DESCRIPTION_CHARS: usize = 400;
 
-/// A conversion of a schema to a dialect.
+/// Converter of one schema to a dialect.
 pub(super) struct SchemaConverter<'s> {
     document: &'s ParsedSchema<'s>,
     dialect: &'static SchemaDialect,
     pub(super) notes: ConversionNotes,
-    /// See [`LIMITS`].
+    /// See [`EXPANSION_LIMITS`].
     rounds: usize,
     references: usize,
     /// Remaining budget: number of schemas, and approximate number of bytes.
@@ -71,7 +71,7 @@ impl<'s> SchemaConverter<'s> {
         }
     }
 
-    /// With as much of recursion written out as is of use.
+    /// Converts with the loosest limits for inlining whose result is small enough.
     pub(super) fn try_limits<T>(
         document: &'s ParsedSchema<'s>,
         dialect: &'static SchemaDialect,
@@ -88,13 +88,14 @@ impl<'s> SchemaConverter<'s> {
         }
     }
 
-    /// A schema anywhere but at the root of parameters.
+    /// Converts a schema that is not the root of parameters.
     pub(super) fn schema(&mut self, at: &SchemaLocation<'s>) -> OrderedJson {
         match at.node {
             OrderedJson::Bool(accepts) if self.dialect.allows_boolean_schemas => OrderedJson::Bool(*accepts),
             OrderedJson::Bool(true) => OrderedJson::default(),
             OrderedJson::Bool(false) => {
-                self.notes.add_loosening(&at.pointer, "that nothing fits here is not said");
+                self.notes
+                    .add_loosening(&at.pointer, "no value is valid here, but the sent schema accepts any");
                 OrderedJson::default()
             }
             OrderedJson::Object(fields) if self.use_budget(at) => {
@@ -105,7 +106,7 @@ impl<'s> SchemaConverter<'s> {
             }
             OrderedJson::Object(_) => self.outline(at),
             _ => {
-                self.notes.add_note(&at.pointer, "it is no schema and is left out");
+                self.notes.add_note(&at.pointer, "it is not a schema and is left out");
                 OrderedJson::default()
             }
         }
@@ -119,14 +120,14 @@ impl<'s> SchemaConverter<'s> {
             self.remaining_schemas = 0;
             self.notes.add_loosening(
                 &at.pointer,
-                "it is too large once its references are written out; this is cut short",
+                "the schema is too large with its references inlined; this part is truncated",
             );
             return false;
         }
         self.remaining_schemas -= 1;
         self.remaining_bytes -= bytes;
         if self.dialect.inlines_references && self.depth >= MAX_DEPTH {
-            self.notes.add_loosening(&at.pointer, "it nests too deep; this is cut short");
+            self.notes.add_loosening(&at.pointer, "the schema is nested too deeply; this part is truncated");
             return false;
         }
         true
@@ -148,7 +149,7 @@ impl<'s> SchemaConverter<'s> {
         out
     }
 
-    /// Converts the keywords of a schema, except references, and except `allOf` if the dialect does not know it.
+    /// Converts the keywords of a schema, except references, and except `allOf` if the dialect does not support it.
     fn own_keywords(
         &mut self,
         at: &SchemaLocation<'s>,
@@ -163,9 +164,12 @@ impl<'s> SchemaConverter<'s> {
             if is_reference_keyword(name) {
                 self.reference_keyword(at, name, value, &mut out);
             } else if !draft.has_keyword(name) || (is_covered && !is_annotation(name)) {
-                // It means nothing there, and must not begin to.
+                // The keyword has no meaning in this draft and must not get one in 2020-12.
                 if self.dialect.inlines_references {
-                    self.notes.add_note(&at.pointer, &format!("{} means nothing there", quoted(name)));
+                    self.notes.add_note(
+                        &at.pointer,
+                        &format!("{} has no meaning here and is left out", quoted(name)),
+                    );
                 } else {
                     out.push(name, value.clone());
                 }
@@ -258,11 +262,11 @@ impl<'s> SchemaConverter<'s> {
                 self.rest_of_properties(at, fields, value, out);
             }
             ("patternProperties", _) if !self.dialect.has_keyword(name) => {
-                self.notes.add_loosening(pointer, "which properties patternProperties is for is not said");
+                self.notes.add_loosening(pointer, "the patterns of patternProperties are left out");
             }
             ("not" | "if", _) if self.dialect.has_keyword(name) => self.exact_keyword(at, name, value, out),
             ("maxContains", _) if self.dialect.has_keyword(name) => {
-                // Where more counts as contained than did, there may be too much of it.
+                // If `contains` is loosened, more items match it, so `maxContains` would reject valid values.
                 let Some(contained) = fields.get("contains") else { return };
                 let before = self.notes.loosened_count;
                 let _ = self.schema(&self.document.field_location(at, "contains", contained));
@@ -271,7 +275,7 @@ impl<'s> SchemaConverter<'s> {
                 } else {
                     self.notes.add_loosening(
                         pointer,
-                        "maxContains is left out, since contains can't be said exactly",
+                        "maxContains is left out, because contains can't be expressed exactly",
                     );
                 }
             }
@@ -282,7 +286,7 @@ impl<'s> SchemaConverter<'s> {
                 hints.add(name, value);
                 self.notes.add_loosening(
                     pointer,
-                    &format!("the format {} is said in the description only", quoted(format)),
+                    &format!("the format {} is sent only in the description", quoted(format)),
                 );
             }
             ("required", OrderedJson::List(names)) => {
@@ -303,7 +307,7 @@ impl<'s> SchemaConverter<'s> {
         }
     }
 
-    /// The value of a keyword that is taken, with the schemas in it converted.
+    /// Converts the schemas in the value of a supported keyword.
     fn keyword_value(
         &mut self,
         at: &SchemaLocation<'s>,
@@ -334,13 +338,16 @@ impl<'s> SchemaConverter<'s> {
         let mut out = OrderedFields::default();
         for (key, value) in map.iter() {
             let entry = self.document.entry_location(at, name, key, value);
-            // A list of names, in `dependencies`.
+            // `dependencies` may contain lists of names.
             if matches!(value, OrderedJson::List(_)) {
                 out.push(key, value.clone());
                 continue;
             }
             if *value == OrderedJson::Bool(false) && !self.dialect.allows_boolean_schemas {
-                self.notes.add_loosening(&entry.pointer, "that it must not be there is not said");
+                self.notes.add_loosening(
+                    &entry.pointer,
+                    "the property is forbidden, but the sent schema allows it",
+                );
                 continue;
             }
             out.push(key, self.schema(&entry));
@@ -348,7 +355,7 @@ impl<'s> SchemaConverter<'s> {
         OrderedJson::Object(out)
     }
 
-    /// Schema for the items of an array after the first `first` ones.
+    /// Converts the schema for the items of an array after the first `first` ones.
     fn rest_of_items(&mut self, at: &SchemaLocation<'s>, first: usize, out: &mut OrderedFields) {
         if *at.node != OrderedJson::Bool(false) || self.dialect.allows_boolean_schemas {
             let items = self.schema(at);
@@ -358,7 +365,7 @@ impl<'s> SchemaConverter<'s> {
         }
     }
 
-    /// Schema for additional properties, if the dialect can't express some of the patterns.
+    /// Converts `additionalProperties` if the dialect can't express some of the patterns.
     fn rest_of_properties(
         &mut self,
         at: &SchemaLocation<'s>,
@@ -369,7 +376,7 @@ impl<'s> SchemaConverter<'s> {
         let patterns = fields.get("patternProperties").and_then(OrderedJson::as_object);
         let mut patterns = patterns.into_iter().flat_map(OrderedFields::iter);
         match (patterns.next(), patterns.next()) {
-            // All others fit the one pattern.
+            // Every other property must match the only pattern.
             (Some((pattern, schema)), None) if *value == OrderedJson::Bool(false) => {
                 let schema =
                     self.schema(&self.document.entry_location(at, "patternProperties", pattern, schema));
@@ -377,7 +384,7 @@ impl<'s> SchemaConverter<'s> {
             }
             _ => self.notes.add_loosening(
                 &at.pointer,
-                "additionalProperties is left out, since it is about patternProperties",
+                "additionalProperties is left out, because it depends on patternProperties",
             ),
         }
     }
@@ -397,9 +404,13 @@ impl<'s> SchemaConverter<'s> {
                 out.push("oneOf", OrderedJson::List(alternatives))
             }
             alternatives => {
-                self.notes.add_loosening(&at.pointer, "that no more than one of oneOf fits is not said");
+                self.notes.add_loosening(
+                    &at.pointer,
+                    "the sent schema accepts values that match several alternatives of oneOf",
+                );
                 if fields.has("anyOf") {
-                    self.notes.add_loosening(&at.pointer, "oneOf is left out beside anyOf");
+                    self.notes
+                        .add_loosening(&at.pointer, "oneOf is left out, because the schema also has anyOf");
                 } else {
                     self.put_any_of(at, alternatives, out);
                 }
@@ -437,16 +448,18 @@ impl<'s> SchemaConverter<'s> {
         match alternatives {
             None => {}
             Some(alternatives) if alternatives.is_empty() => {
-                self.notes.add_loosening(&at.pointer, "that nothing fits here is not said");
+                self.notes
+                    .add_loosening(&at.pointer, "no value is valid here, but the sent schema accepts any");
             }
             Some(_) if out.has("anyOf") => {
-                self.notes.add_loosening(&at.pointer, "anyOf is left out beside the values that are listed");
+                self.notes
+                    .add_loosening(&at.pointer, "anyOf is left out, because the schema also lists values");
             }
             Some(alternatives) => out.push("anyOf", OrderedJson::List(alternatives)),
         }
     }
 
-    /// A keyword under which more must not fit than did.
+    /// Converts a keyword whose schema must stay exact. Loosening it would reject valid values.
     fn exact_keyword(
         &mut self,
         at: &SchemaLocation<'s>,
@@ -459,12 +472,14 @@ impl<'s> SchemaConverter<'s> {
         if self.notes.loosened_count == before {
             out.push(name, schema);
         } else {
-            self.notes
-                .add_loosening(&at.pointer, &format!("{name} is left out, since it can't be said exactly"));
+            self.notes.add_loosening(
+                &at.pointer,
+                &format!("{name} is left out, because it can't be expressed exactly"),
+            );
         }
     }
 
-    /// Returns whether a boolean `exclusiveMinimum` or `exclusiveMaximum` (draft 4) excludes this bound itself.
+    /// Returns true if a boolean `exclusiveMinimum` or `exclusiveMaximum` (draft 4) excludes this bound itself.
     fn is_draft4_bound(&self, fields: &OrderedFields, name: &str) -> bool {
         let exclusive = if name == "minimum" { "exclusiveMinimum" } else { "exclusiveMaximum" };
         self.dialect.has_keyword(exclusive) && fields.get(exclusive) == Some(&OrderedJson::Bool(true))
@@ -488,7 +503,7 @@ impl<'s> SchemaConverter<'s> {
         }
     }
 
-    /// `exclusiveMinimum: true` of draft 4.
+    /// Converts a boolean `exclusiveMinimum` or `exclusiveMaximum` of draft 4.
     fn draft4_bound(
         &mut self,
         at: &SchemaLocation<'s>,
@@ -510,7 +525,7 @@ impl<'s> SchemaConverter<'s> {
         }
     }
 
-    /// A bound that itself does not fit, as one that does.
+    /// Converts an exclusive bound to an inclusive one.
     fn exclusive_bound(
         &mut self,
         at: &SchemaLocation<'s>,
@@ -547,7 +562,7 @@ impl<'s> SchemaConverter<'s> {
         }
     }
 
-    /// Combines the target of a reference with the keywords beside it.
+    /// Combines the target of a reference with the keywords next to it.
     fn with_reference(
         &mut self,
         at: &SchemaLocation<'s>,
@@ -598,7 +613,8 @@ impl<'s> SchemaConverter<'s> {
         self.document.reference(fields).and_then(|reference| self.document.resolve(reference, at))
     }
 
-    /// Opens what a reference leads to, unless that leads too far. Whoever calls it closes it again.
+    /// Adds the target of a reference to the open references; `None` if the limits are reached. The caller removes it
+    /// again.
     fn open_reference(
         &mut self,
         at: &SchemaLocation<'s>,
@@ -608,7 +624,7 @@ impl<'s> SchemaConverter<'s> {
             let reference = self.document.reference(fields).unwrap_or_default();
             self.notes.add_loosening(
                 &at.pointer,
-                &format!("the reference {} leads nowhere, so anything fits", quoted(reference)),
+                &format!("the reference {} does not resolve, so any value is accepted", quoted(reference)),
             );
             return None;
         };
@@ -616,9 +632,9 @@ impl<'s> SchemaConverter<'s> {
         let rounds = self.open_references.iter().filter(|open| **open == node).count();
         if rounds >= self.rounds || self.open_references.len() > self.references {
             let what = if rounds > 0 {
-                "it refers to itself, which is cut short here"
+                "it refers to itself and is truncated here"
             } else {
-                "its references lead too far, which is cut short here"
+                "its references are nested too deeply and are truncated here"
             };
             self.notes.add_loosening(&at.pointer, what);
             return None;
@@ -627,10 +643,10 @@ impl<'s> SchemaConverter<'s> {
         Some(target)
     }
 
-    /// No more of a schema than its type and what it is for.
+    /// Returns only the type and the description of a schema.
     fn outline(&self, at: &SchemaLocation<'s>) -> OrderedJson {
         let mut at = at.clone();
-        // References to references.
+        // Follows a chain of references.
         for _ in 0..8 {
             let Some(fields) = at.node.as_object() else { break };
             match self.reference_target(&at, fields) {
@@ -653,7 +669,7 @@ impl<'s> SchemaConverter<'s> {
         OrderedJson::Object(out)
     }
 
-    /// `allOf` where it is not known: all of them put together.
+    /// Merges the parts of `allOf` for a dialect without it.
     fn with_all_of(
         &mut self,
         at: &SchemaLocation<'s>,
@@ -675,7 +691,7 @@ impl<'s> SchemaConverter<'s> {
         out
     }
 
-    /// The parts of an `allOf` that are put together.
+    /// Returns the parts of an `allOf` that are merged: at most `MAX_PARTS`.
     fn limit_all_of(&mut self, at: &SchemaLocation<'s>, parts: &'s [OrderedJson]) -> &'s [OrderedJson] {
         if parts.len() > MAX_PARTS {
             self.notes.add_loosening(
@@ -686,13 +702,13 @@ impl<'s> SchemaConverter<'s> {
         parts.get(..MAX_PARTS).unwrap_or(parts)
     }
 
-    /// Intersection of two schemas; the first one if it is empty.
+    /// Returns the intersection of two schemas, or the first schema if no value is valid in both.
     fn intersect_at(&mut self, at: &SchemaLocation<'s>, a: OrderedFields, b: OrderedFields) -> OrderedFields {
         let mut given_up = DroppedConstraints::new();
         let out = intersect(a.clone(), b, self.merge_options(self.dialect.has_all_of), &mut given_up);
         self.note_dropped(at, given_up);
         out.unwrap_or_else(|| {
-            self.notes.add_loosening(&at.pointer, "that nothing fits here is not said");
+            self.notes.add_loosening(&at.pointer, "no value is valid here, but the sent schema accepts any");
             a
         })
     }
@@ -708,7 +724,7 @@ impl<'s> SchemaConverter<'s> {
         }
     }
 
-    /// Moves the keywords beside `anyOf` into each alternative, if the dialect requires that `anyOf` stands alone.
+    /// Moves the keywords next to `anyOf` into each alternative, if `anyOf` must be the only keyword in the dialect.
     fn with_any_of_alone(
         &mut self,
         at: &SchemaLocation<'s>,
@@ -721,7 +737,7 @@ impl<'s> SchemaConverter<'s> {
                 .is_some_and(|fields| fields.iter().all(|(name, _)| matches!(name, "required" | "type")))
         };
         match out.get("anyOf").and_then(OrderedJson::as_list) {
-            // Whatever stands beside would be said again for each.
+            // Moving would repeat all other keywords in each alternative.
             Some(alternatives) if alternatives.iter().all(needs_only) && out.has("properties") => {
                 hints.add_required_alternatives(alternatives);
                 self.notes.add_loosening(&at.pointer, "anyOf is left out");
@@ -758,7 +774,7 @@ fn add_constraint(out: &mut OrderedFields, name: &str, value: OrderedJson) {
     }
 }
 
-/// Keywords that constrain values, except those that contain schemas.
+/// Returns true for keywords that constrain values, except those that contain schemas.
 fn own_byte_size(fields: &OrderedFields) -> usize {
     let of = |(name, value): (&str, &OrderedJson)| match (keyword_value_kind(name), value) {
         (KeywordValueKind::Data, _) => value.byte_size(),

@@ -1,19 +1,22 @@
 //! The subsets of JSON Schema that providers accept for the parameters of a tool.
 //!
-//! Sources, read in November 2026. Gemini: the reference of `parametersJsonSchema` and the list of keywords at
-//! `responseJsonSchema` (v1beta `GenerationConfig`), which is the same parser. Anthropic: "Tool use" and the error
-//! texts of the Messages API: draft 2020-12, an object at the root without `anyOf`, `oneOf`, `allOf`, names of
-//! properties `^[a-zA-Z0-9_.-]{1,64}$`, no references in agents. OpenAI: the error texts of Chat Completions and
-//! Responses for functions that are not strict.
+//! Sources, read in November 2026:
+//!
+//! - Gemini: the reference of `parametersJsonSchema`, and the list of keywords of `responseJsonSchema` (v1beta
+//!   `GenerationConfig`). Both use the same parser.
+//! - Anthropic: the page "Tool use" and the error messages of the Messages API. They require draft 2020-12, an object
+//!   at the root without `anyOf`, `oneOf` and `allOf`, property names that match `^[a-zA-Z0-9_.-]{1,64}$`, and no
+//!   references in agents.
+//! - OpenAI: the error messages of Chat Completions and Responses for functions without `strict`.
 
 /// A provider's subset of JSON Schema.
 #[derive(Debug)]
 pub(crate) struct SchemaDialect {
-    /// Keywords that are sent; empty means all.
+    /// Supported keywords; `None` means all.
     pub(crate) keywords: Option<&'static [&'static str]>,
-    /// The values of `format` that are sent; all where nothing is listed.
+    /// Supported values of `format`; `None` means all.
     pub(crate) formats: Option<&'static [&'static str]>,
-    /// Schemas are rewritten in draft 2020-12 without references, whatever their draft.
+    /// Schemas of every draft are rewritten in draft 2020-12, and references are replaced with their targets.
     pub(crate) inlines_references: bool,
     /// A schema may be `true` or `false`.
     pub(crate) allows_boolean_schemas: bool,
@@ -23,19 +26,20 @@ pub(crate) struct SchemaDialect {
     pub(crate) has_all_of: bool,
     /// `oneOf` is supported.
     pub(crate) has_one_of: bool,
-    /// No other keyword may stand beside `anyOf`.
+    /// `anyOf` must be the only keyword of its schema.
     pub(crate) needs_lone_any_of: bool,
     /// An array must have `items`.
     pub(crate) needs_items: bool,
-    /// Every name in `required` must be among the properties.
+    /// Every name in `required` must be listed in `properties`.
     pub(crate) needs_described_required: bool,
-    /// The provider loses the order of properties, so it is stated separately.
+    /// The provider loses the order of properties, so the schema also contains `propertyOrdering`.
     pub(crate) states_property_order: bool,
-    /// A tool without parameters has no schema at all.
+    /// A tool without parameters is sent without a schema.
     pub(crate) omits_empty_parameters: bool,
-    /// Keywords that are forbidden at the root. Alternatives and references there are folded into one object.
+    /// Keywords that are forbidden at the root. Alternatives and references at the root are
+    /// merged into one object.
     pub(crate) forbidden_at_root: &'static [&'static str],
-    /// Which names properties of the root may have.
+    /// Checks the name of a property at the root; `None` means that every name is valid.
     pub(crate) is_valid_property: Option<fn(&str) -> bool>,
 }
 
@@ -49,7 +53,7 @@ impl SchemaDialect {
     }
 }
 
-/// OpenAI's functions that are not strict: everything but what is refused.
+/// OpenAI's functions without `strict`: all keywords except those that the API rejects.
 pub(crate) static OPENAI: SchemaDialect = SchemaDialect {
     keywords: None,
     formats: None,
@@ -67,10 +71,11 @@ pub(crate) static OPENAI: SchemaDialect = SchemaDialect {
     is_valid_property: None,
 };
 
-/// The same, for a schema whose references would lead nowhere once its root is folded, and for one that says something
-/// as only earlier drafts do.
+/// [`OPENAI`] with references replaced with their targets. Used if a merged root would break references, and for
+/// schemas with forms of earlier drafts.
 pub(crate) static OPENAI_INLINED: SchemaDialect = SchemaDialect { inlines_references: true, ..OPENAI };
 
+/// Anthropic's tools.
 pub(crate) static ANTHROPIC: SchemaDialect = SchemaDialect {
     keywords: Some(&[
         "type",
@@ -133,6 +138,7 @@ pub(crate) static ANTHROPIC: SchemaDialect = SchemaDialect {
     is_valid_property: Some(is_anthropic_property),
 };
 
+/// Gemini's `parametersJsonSchema` and `responseJsonSchema`.
 pub(crate) static GEMINI: SchemaDialect = SchemaDialect {
     keywords: Some(&[
         "type",
@@ -182,15 +188,15 @@ fn is_gemini_property(name: &str) -> bool {
 pub(crate) enum KeywordValueKind {
     /// A schema.
     Schema,
-    /// Schemas in order.
+    /// A list of schemas.
     List,
-    /// Schemas by name.
+    /// An object whose values are schemas.
     Map,
-    /// Something else.
+    /// Any other value.
     Data,
 }
 
-/// Returns the type of a keyword's value, in any draft.
+/// Returns the type of a keyword's value. Covers the keywords of all drafts.
 pub(crate) fn keyword_value_kind(keyword: &str) -> KeywordValueKind {
     match keyword {
         "items"
@@ -212,7 +218,7 @@ pub(crate) fn keyword_value_kind(keyword: &str) -> KeywordValueKind {
     }
 }
 
-/// Keywords without influence on validity.
+/// Returns true for keywords that do not affect which values are valid.
 pub(crate) fn is_annotation(keyword: &str) -> bool {
     matches!(
         keyword,
@@ -227,7 +233,7 @@ pub(crate) fn is_annotation(keyword: &str) -> bool {
     )
 }
 
-/// Keywords that only references need.
+/// Returns true for references, and for keywords that only references use.
 pub(crate) fn is_reference_keyword(keyword: &str) -> bool {
     matches!(
         keyword,

@@ -14,7 +14,7 @@ const INDEX_THRESHOLD: usize = 16;
 /// Maximum length of a name in a pointer, and of a pointer, in characters.
 const MAX_SHOWN_CHARS: (usize, usize) = (80, 400);
 
-/// The draft that a schema says it is written in.
+/// Draft that a schema declares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum SchemaDraft {
     Draft4,
@@ -36,12 +36,12 @@ impl SchemaDraft {
         }
     }
 
-    /// Returns whether keywords beside a reference apply.
+    /// Returns true if keywords next to a reference apply.
     pub(crate) fn allows_reference_siblings(self) -> bool {
         self >= Self::Draft2019
     }
 
-    /// Returns whether the draft has a keyword; true for a keyword of no draft.
+    /// Returns true if the draft has a keyword, or if no draft has it.
     pub(crate) fn has_keyword(self, keyword: &str) -> bool {
         match keyword {
             "const" | "contains" | "propertyNames" => self >= Self::Draft6,
@@ -60,16 +60,16 @@ impl SchemaDraft {
         }
     }
 
-    /// The id of a schema that has one of its own.
+    /// Returns the `$id` of a schema.
     fn id(self, fields: &OrderedFields) -> Option<&str> {
         let id =
             fields.get(if self == Self::Draft4 { "id" } else { "$id" }).and_then(OrderedJson::as_text)?;
         (!id.starts_with('#') && !id.is_empty()).then_some(id)
     }
 
-    /// The names that a schema has as an anchor.
+    /// Returns the anchor names of a schema.
     fn anchors(self, fields: &OrderedFields) -> impl Iterator<Item = &str> {
-        // Before draft 2019-09 an anchor was an id that is nothing but a fragment.
+        // Before draft 2019-09, an anchor was an id that consists of a fragment only.
         let old = fields.get(if self == Self::Draft4 { "id" } else { "$id" }).and_then(OrderedJson::as_text);
         let old =
             old.and_then(|id| id.strip_prefix('#')).filter(|name| !name.is_empty() && self <= Self::Draft7);
@@ -78,7 +78,7 @@ impl SchemaDraft {
     }
 }
 
-/// A place in the document: a JSON pointer.
+/// JSON pointer to a place in the document.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SchemaPointer<'s>(Option<Rc<PointerLink<'s>>>);
 
@@ -105,7 +105,7 @@ impl<'s> SchemaPointer<'s> {
 }
 
 impl fmt::Display for SchemaPointer<'_> {
-    /// Shortened where it is of no use to anybody.
+    /// Shortens long pointers.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut tokens = Vec::new();
         let mut at = self;
@@ -143,7 +143,7 @@ pub(crate) fn truncate_chars(text: &str, most: usize) -> String {
 #[derive(Debug, Clone)]
 pub(crate) struct SchemaLocation<'s> {
     pub(crate) node: &'s OrderedJson,
-    /// Start of its pointers: the nearest enclosing schema with an `$id`, or the root.
+    /// Schema from which JSON pointers start: the nearest enclosing schema with an `$id`, or the root.
     base: &'s OrderedJson,
     pub(crate) pointer: SchemaPointer<'s>,
 }
@@ -164,9 +164,9 @@ pub(crate) struct ParsedSchema<'s> {
     /// Schemas with an anchor, by their base and the anchor's name; `None` if two have it.
     anchors: HashMap<(*const OrderedJson, &'s str), Option<SchemaLocation<'s>>>,
     indexes: HashMap<*const OrderedFields, HashMap<&'s str, &'s OrderedJson>>,
-    /// Every reference leads into `$defs` or `definitions` of the root.
+    /// True if every reference points into `$defs` or `definitions` of the root.
     pub(crate) has_plain_references: bool,
-    /// It uses forms of earlier drafts: `items` as a list, `exclusiveMinimum` as a boolean.
+    /// True if the schema uses forms of earlier drafts: `items` as a list, `exclusiveMinimum` as a boolean.
     pub(crate) has_legacy_forms: bool,
 }
 
@@ -188,12 +188,12 @@ impl<'s> ParsedSchema<'s> {
         document
     }
 
-    /// The root.
+    /// Returns the location of the root.
     pub(crate) fn root_location(&self) -> SchemaLocation<'s> {
         SchemaLocation { node: self.root, base: self.root, pointer: SchemaPointer::default() }
     }
 
-    /// The value of a field of a schema.
+    /// Returns the location of a keyword's value.
     pub(crate) fn field_location(
         &self,
         at: &SchemaLocation<'s>,
@@ -203,7 +203,7 @@ impl<'s> ParsedSchema<'s> {
         self.child_location(at, node, at.pointer.name(name))
     }
 
-    /// A value in a field of a schema that holds several, by name.
+    /// Returns the location of an entry of a keyword's value, by name.
     pub(crate) fn entry_location(
         &self,
         at: &SchemaLocation<'s>,
@@ -214,7 +214,7 @@ impl<'s> ParsedSchema<'s> {
         self.child_location(at, node, at.pointer.name(field).name(name))
     }
 
-    /// A value in a field of a schema that holds several, in order.
+    /// Returns the location of an item of a keyword's value, by index.
     pub(crate) fn item_location(
         &self,
         at: &SchemaLocation<'s>,
@@ -278,14 +278,14 @@ impl<'s> ParsedSchema<'s> {
         }
     }
 
-    /// The reference that a schema has.
+    /// Returns the reference of a schema.
     pub(crate) fn reference(&self, fields: &'s OrderedFields) -> Option<&'s str> {
         let mut words = ["$ref", "$dynamicRef", "$recursiveRef"].into_iter();
         let word = words.find(|word| fields.has(word) && self.draft.has_keyword(word))?;
         fields.get(word).and_then(OrderedJson::as_text)
     }
 
-    /// Resolves a reference; `None` if it leads outside or is ambiguous.
+    /// Resolves a reference; `None` if it points outside the document or is ambiguous.
     pub(crate) fn resolve(&self, reference: &str, from: &SchemaLocation<'s>) -> Option<SchemaLocation<'s>> {
         let (uri, fragment) = reference.split_once('#').unwrap_or((reference, ""));
         let start = if uri.is_empty() { self.base_location(from)? } else { self.find_by_id(uri)? };
@@ -307,7 +307,7 @@ impl<'s> ParsedSchema<'s> {
         self.ids.get(id.trim_end_matches('#')).filter(|at| std::ptr::eq(at.node, from.base)).cloned()
     }
 
-    /// By the whole id, or by its last part where only one has that.
+    /// Finds a schema by its `$id`, or by the last segment of its `$id` if that is unique.
     fn find_by_id(&self, uri: &str) -> Option<SchemaLocation<'s>> {
         match self.ids.get(uri) {
             Some(at) => Some(at.clone()),

@@ -13,7 +13,7 @@ const MAX_HINT_CHARS: usize = 120;
 pub(super) struct DescriptionHints(Vec<String>);
 
 impl DescriptionHints {
-    /// A keyword that is left out.
+    /// Adds a keyword that is left out.
     pub(super) fn add(&mut self, name: &str, value: &OrderedJson) {
         let is_of_use = matches!(
             name,
@@ -40,7 +40,7 @@ impl DescriptionHints {
         }
     }
 
-    /// Alternatives that say nothing but what must be there.
+    /// Adds alternatives that consist only of required names.
     pub(super) fn add_required_alternatives(&mut self, alternatives: &[OrderedJson]) {
         let sets = alternatives.iter().map(|schema| {
             let required = schema.as_object().and_then(|fields| fields.get("required"));
@@ -60,7 +60,7 @@ impl DescriptionHints {
         }
     }
 
-    /// Puts them into the description of a schema.
+    /// Adds the hints to the description of a schema.
     pub(super) fn describe(self, out: &mut OrderedFields) {
         if !self.0.is_empty() {
             add_words(out, &self.0.join("; "));

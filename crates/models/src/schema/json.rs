@@ -1,5 +1,5 @@
-//! JSON whose objects keep their order, for schemas that are changed: models read properties in the order in which
-//! their author wrote them, and the same schema must give the same bytes.
+//! JSON values whose objects keep their order, for the conversion of schemas. Models read properties in the author's
+//! order, and the same schema must always give the same bytes.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -9,7 +9,7 @@ use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Number;
 
-/// A value.
+/// A JSON value.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum OrderedJson {
     Null,
@@ -20,12 +20,12 @@ pub(crate) enum OrderedJson {
     Object(OrderedFields),
 }
 
-/// The fields of an object, in order, no name twice.
+/// The fields of an object, in order. Names are unique.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct OrderedFields(Vec<(String, OrderedJson)>);
 
 impl Default for OrderedJson {
-    /// A schema that fits everything.
+    /// Returns `{}`, the schema that accepts any value.
     fn default() -> Self {
         Self::Object(OrderedFields::default())
     }
@@ -57,7 +57,7 @@ impl OrderedJson {
         }
     }
 
-    /// Its type, as JSON Schema calls it.
+    /// Returns the name of the value's type in JSON Schema.
     pub(crate) fn kind(&self) -> &'static str {
         match self {
             Self::Null => "null",
@@ -70,7 +70,7 @@ impl OrderedJson {
         }
     }
 
-    /// Number of values.
+    /// Returns the number of values.
     pub(crate) fn value_count(&self) -> usize {
         match self {
             Self::List(items) => 1 + items.iter().map(Self::value_count).sum::<usize>(),
@@ -79,7 +79,7 @@ impl OrderedJson {
         }
     }
 
-    /// Approximate size as JSON text, in bytes.
+    /// Returns the approximate size as JSON text, in bytes.
     pub(crate) fn byte_size(&self) -> usize {
         const OTHER: usize = 4;
         match self {
@@ -93,13 +93,13 @@ impl OrderedJson {
         }
     }
 
-    /// As JSON text.
+    /// Converts the value to JSON text.
     pub(crate) fn to_json_string(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
     }
 }
 
-/// Returns whether a number is an integer. In JSON Schema 1.0 is one too.
+/// Returns whether a number is an integer. In JSON Schema, 1.0 is an integer too.
 pub(crate) fn is_whole(number: &Number) -> bool {
     !number.is_f64() || number.as_f64().is_some_and(|float| float.fract() == 0.0)
 }
@@ -133,7 +133,7 @@ impl OrderedFields {
         self.get(name).is_some()
     }
 
-    /// In the place of what has this name, else at the end.
+    /// Replaces the field of this name, or appends it.
     pub(crate) fn put(&mut self, name: &str, value: OrderedJson) {
         match self.get_mut(name) {
             Some(place) => *place = value,
@@ -141,18 +141,18 @@ impl OrderedFields {
         }
     }
 
-    /// At the end; the caller knows that the name is new.
+    /// Appends a field. The caller ensures that the name is new.
     pub(crate) fn push(&mut self, name: impl Into<String>, value: OrderedJson) {
         self.0.push((name.into(), value));
     }
 
-    /// In front of all others.
+    /// Inserts a field before all others.
     pub(crate) fn put_first(&mut self, name: &str, value: OrderedJson) {
         self.take(name);
         self.0.insert(0, (name.to_owned(), value));
     }
 
-    /// All of another object's fields, each as [`Fields::put`] does.
+    /// Puts all fields of another object, each with [`OrderedFields::put`].
     pub(crate) fn extend(&mut self, other: OrderedFields) {
         for (name, value) in other {
             self.put(&name, value);
@@ -168,7 +168,7 @@ impl OrderedFields {
         self.0.retain(|(name, value)| keep(name, value));
     }
 
-    /// Index of the fields by name, for objects that are too large for repeated searches.
+    /// Creates an index of the fields by name, for objects that are too large for repeated searches.
     pub(crate) fn index(&self) -> HashMap<&str, &OrderedJson> {
         self.iter().collect()
     }
@@ -183,7 +183,7 @@ impl IntoIterator for OrderedFields {
 }
 
 impl FromIterator<(String, OrderedJson)> for OrderedFields {
-    /// Of two with the same name the last one's value counts, in the place of the first, as for most parsers.
+    /// If a name occurs twice, the last value is used, at the position of the first, like in most parsers.
     fn from_iter<I: IntoIterator<Item = (String, OrderedJson)>>(fields: I) -> Self {
         let mut kept: Vec<(String, OrderedJson)> = Vec::new();
         let mut places: HashMap<String, usize> = HashMap::new();

@@ -18,20 +18,20 @@ pub(super) type DroppedConstraints = Vec<String>;
 /// Options for merging schemas.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct MergeOptions {
-    /// Schemas that can't be merged may stand in an `allOf`: here, and inside of it.
+    /// Schemas that can't be merged may become an `allOf` at this level, and in subschemas (`all_of_inside`).
     pub(super) all_of_here: bool,
     pub(super) all_of_inside: bool,
-    /// No other keyword may stand beside `anyOf`.
+    /// `anyOf` must be the only keyword of its schema.
     pub(super) any_of_alone: bool,
 }
 
 impl MergeOptions {
-    /// Inside of what is put together.
+    /// Returns the options for the subschemas of merged schemas.
     fn for_subschemas(self) -> Self {
         Self { all_of_here: self.all_of_inside, ..self }
     }
 
-    /// For keywords that all come from one schema.
+    /// Options for keywords that all come from one schema.
     pub(super) const PLAIN: Self = Self { all_of_here: false, all_of_inside: false, any_of_alone: false };
 }
 
@@ -45,8 +45,9 @@ pub(super) fn intersect(
     let mut out = a;
     let has_prefix_too = b.has("prefixItems");
     if excludes_properties(&out, &b) || excludes_properties(&b, &out) {
-        given_up
-            .push("additionalProperties of one part is not said of the properties of the other".to_owned());
+        given_up.push(
+            "additionalProperties of one part is not applied to the properties of the other".to_owned(),
+        );
     }
     let taken = KEYWORD_GROUPS.map(|group| group.iter().any(|name| out.has(name)));
     let in_taken_group =
@@ -95,7 +96,7 @@ fn dropped_keyword_note(keyword: &str) -> String {
     format!("{:?} of one part is left out", super::document::truncate_chars(keyword, 60))
 }
 
-/// Moves the keywords beside `anyOf` into each of its alternatives.
+/// Moves the keywords next to `anyOf` into each of its alternatives.
 pub(super) fn distribute_into_any_of(
     mut out: OrderedFields,
     how: MergeOptions,
@@ -116,7 +117,7 @@ pub(super) fn distribute_into_any_of(
     }
     let size = OrderedJson::Object(beside.clone()).value_count();
     if size.saturating_mul(alternatives.len()) > MAX_VALUES {
-        given_up.push("anyOf is left out, since it would repeat too much".to_owned());
+        given_up.push("anyOf is left out, because it would become too large".to_owned());
         described.extend(beside);
         return described;
     }
@@ -125,7 +126,7 @@ pub(super) fn distribute_into_any_of(
         whole.extend(intersect_schemas(OrderedJson::Object(beside.clone()), alternative, how, given_up));
     }
     if whole.is_empty() {
-        given_up.push("that nothing fits here is not said".to_owned());
+        given_up.push("no value is valid here, but the sent schema accepts any".to_owned());
         described.extend(beside);
     } else {
         described.push("anyOf", OrderedJson::List(whole));
@@ -133,7 +134,7 @@ pub(super) fn distribute_into_any_of(
     described
 }
 
-/// Returns whether one schema restricts properties that only the other one names. After merging, the restriction would
+/// Returns true if one schema restricts properties that only the other one names. After merging, the restriction would
 /// no longer apply to them.
 fn excludes_properties(one: &OrderedFields, other: &OrderedFields) -> bool {
     if matches!(one.get("additionalProperties"), None | Some(OrderedJson::Bool(true))) {
@@ -147,7 +148,7 @@ fn excludes_properties(one: &OrderedFields, other: &OrderedFields) -> bool {
     other.has("patternProperties") || named.any(|(name, _)| !known.contains(name))
 }
 
-/// As [`intersect`], for schemas that may be `true` or `false`; `None` if no value is valid.
+/// Like [`intersect`], for schemas that may be `true` or `false`; `None` if no value is valid.
 pub(super) fn intersect_schemas(
     a: OrderedJson,
     b: OrderedJson,
@@ -174,7 +175,7 @@ fn intersect_or_keep(
         return OrderedJson::Bool(false);
     }
     intersect_schemas(ours.clone(), theirs, how, given_up).unwrap_or_else(|| {
-        given_up.push("that nothing fits a part of it is not said".to_owned());
+        given_up.push("no value is valid for a part of it, but the sent schema accepts any".to_owned());
         ours
     })
 }
@@ -190,7 +191,7 @@ fn move_to_all_of(
     how: MergeOptions,
     given_up: &mut DroppedConstraints,
 ) {
-    // Half a group says something else than the whole.
+    // The keywords of a group have another meaning without each other.
     if !how.all_of_here || KEYWORD_GROUPS.iter().any(|group| group.contains(&name.as_str())) {
         given_up.push(dropped_keyword_note(&name));
         return;
@@ -203,7 +204,7 @@ fn move_to_all_of(
     }
 }
 
-/// Types that both schemas allow; `None` if there are none.
+/// Returns the types that both schemas allow; `None` if there are none.
 fn common_type(a: &OrderedJson, b: &OrderedJson) -> Option<OrderedJson> {
     let (ours, theirs) = (type_names(a), type_names(b));
     let mut common = Vec::new();
@@ -225,7 +226,7 @@ fn common_type(a: &OrderedJson, b: &OrderedJson) -> Option<OrderedJson> {
     }
 }
 
-/// The types that a `type` names.
+/// Returns the types listed in the value of `type`.
 pub(super) fn type_names(value: &OrderedJson) -> Vec<&str> {
     match value {
         OrderedJson::Text(kind) => vec![kind.as_str()],
@@ -244,7 +245,7 @@ fn common_values(ours: &OrderedJson, theirs: OrderedJson) -> Option<OrderedJson>
     (!common.is_empty()).then_some(OrderedJson::List(common))
 }
 
-/// Returns whether two values are equal in JSON Schema, where 1 equals 1.0.
+/// Returns true if two values are equal in JSON Schema, where 1 equals 1.0.
 pub(super) fn is_same_value(a: &OrderedJson, b: &OrderedJson) -> bool {
     match (a, b) {
         (OrderedJson::Number(a), OrderedJson::Number(b)) => {
@@ -302,8 +303,8 @@ fn keep_narrower_bound(ours: &mut OrderedJson, theirs: OrderedJson, is_narrower:
     }
 }
 
-/// Objects of which one must fit, as one object. `loosely` makes a schema that fits everything out of one that says
-/// what is usual, for a property which one alternative describes and another leaves open.
+/// Merges alternative objects into one object that accepts everything they accept. `loosely` converts a schema to one
+/// that accepts any value. It is used for a property that one alternative describes and another one leaves open.
 pub(super) fn union(
     alternatives: Vec<OrderedFields>,
     loosely: impl Fn(OrderedJson) -> OrderedJson,
@@ -349,7 +350,7 @@ pub(super) fn union(
     let properties: OrderedFields = properties
         .into_iter()
         .map(|(name, property)| {
-            // An open alternative that does not name it lets it be anything.
+            // An open alternative without this property accepts any value for it.
             let is_free = property.open_in < open;
             let schema = union_schemas(property.schemas);
             (name, if is_free { loosely(schema) } else { schema })
@@ -368,15 +369,15 @@ pub(super) fn union(
     out
 }
 
-/// A property in several alternatives.
+/// A property of several alternatives.
 #[derive(Default)]
 struct MergedProperty {
     schemas: Vec<OrderedJson>,
-    /// In how many of the open alternatives it is.
+    /// Number of open alternatives that have the property.
     open_in: usize,
 }
 
-/// A schema that fits what one of these fits.
+/// Merges schemas into one that accepts every value that at least one of them accepts.
 pub(super) fn union_schemas(mut schemas: Vec<OrderedJson>) -> OrderedJson {
     if schemas.len() == 1 {
         return schemas.remove(0);
@@ -391,7 +392,7 @@ pub(super) fn union_schemas(mut schemas: Vec<OrderedJson>) -> OrderedJson {
     })
 }
 
-/// One list of values where each of the schemas is one: what tells alternatives apart usually is.
+/// Merges the schemas into one `enum` if each of them only lists values. Discriminator properties usually do.
 fn as_enum_values(schemas: &[OrderedJson]) -> Option<OrderedJson> {
     let mut values: Vec<OrderedJson> = Vec::new();
     let mut kind: Option<Option<&OrderedJson>> = None;

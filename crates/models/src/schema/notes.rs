@@ -1,13 +1,13 @@
-//! Notes about the constraints of a schema that could not be expressed.
+//! Notes about the parts of a schema that the conversion left out or loosened.
 
 use std::collections::HashSet;
 
 use super::document::SchemaPointer;
 
-/// Maximum number of notes on one tool. More would not help a reader.
+/// Maximum number of notes on one schema.
 const MAX_NOTES: usize = 100;
 
-/// The notes on one schema.
+/// Notes on the conversion of one schema.
 #[derive(Debug, Default)]
 pub(crate) struct ConversionNotes {
     notes: Vec<String>,
@@ -18,7 +18,7 @@ pub(crate) struct ConversionNotes {
 }
 
 impl ConversionNotes {
-    /// Something is not sent that changes nothing about which values fit.
+    /// Adds a note about a change that does not affect which values are valid.
     pub(crate) fn add_note(&mut self, pointer: &SchemaPointer<'_>, what: &str) {
         if self.notes.len() >= MAX_NOTES {
             self.omitted_notes += 1;
@@ -30,7 +30,7 @@ impl ConversionNotes {
         }
     }
 
-    /// More values fit than before.
+    /// Adds a note about a constraint that was loosened: more values are valid than in the original schema.
     pub(crate) fn add_loosening(&mut self, pointer: &SchemaPointer<'_>, what: &str) {
         self.loosened_count += 1;
         self.add_note(pointer, what);
@@ -38,7 +38,7 @@ impl ConversionNotes {
 
     pub(crate) fn into_notes(mut self) -> Vec<String> {
         if self.omitted_notes > 0 {
-            self.notes.push(format!("and {} more of the kind", self.omitted_notes));
+            self.notes.push(format!("and {} more notes", self.omitted_notes));
         }
         self.notes
     }

@@ -1,5 +1,5 @@
-//! Schemas in the strict form, to which a model is held word for word: every object is closed, and every property
-//! of it must be there. What is optional may be null instead, which [`undo`] takes out again.
+//! Conversion to the strict form, which providers enforce while the model writes: every object is closed, and every
+//! property is required. An optional property may be null instead; [`remove_filler_nulls`] removes these nulls again.
 //!
 //! Sources, read in November 2026: OpenAI, "Structured model outputs", supported schemas; Anthropic, "Structured
 //! outputs", JSON Schema limitations, whose closed objects may have optional properties.
@@ -21,7 +21,7 @@ pub(crate) use null_removal::remove_filler_nulls;
 /// Rules of a strict form.
 #[derive(Debug)]
 pub(super) struct StrictRules {
-    /// Optional properties must be present too, as null.
+    /// Optional properties must be present too, if necessary as null.
     pub(super) all_required: bool,
     /// A schema may refer to itself.
     pub(super) recursive: bool,
@@ -41,7 +41,7 @@ pub(super) struct StrictRules {
 }
 
 impl StrictRules {
-    /// Returns whether null stands for an absent property.
+    /// Returns true if null stands for an absent property.
     pub(super) fn fills_with_null(&self) -> bool {
         self.all_required
     }
@@ -81,16 +81,16 @@ pub(super) static ANTHROPIC: StrictRules = StrictRules {
     alternatives: 16,
 };
 
-/// The formats of text that strict forms know.
+/// The values of `format` that strict forms support.
 const FORMATS: &[&str] =
     &["date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"];
 
-/// A conversion of a schema to strict form.
+/// Converter of one schema to the strict form.
 pub(super) struct StrictConverter<'s> {
     document: &'s ParsedSchema<'s>,
     rules: &'static StrictRules,
     pub(super) notes: ConversionNotes,
-    /// The names of what references lead to, by where they lead.
+    /// Names of the definitions, by the reference's target.
     names: HashMap<*const OrderedJson, String>,
     /// Targets of references that have no definition yet.
     pending_definitions: VecDeque<(String, SchemaLocation<'s>)>,
@@ -122,7 +122,7 @@ impl<'s> StrictConverter<'s> {
         }
     }
 
-    /// The schema with all that its references lead to.
+    /// Converts the schema, with a definition for each reference's target.
     pub(super) fn convert_document(&mut self, must_be_object: bool) -> StrictResult<OrderedFields> {
         let start = self.document.root_location();
         if must_be_object {
@@ -147,7 +147,7 @@ impl<'s> StrictConverter<'s> {
             fields.and_then(|fields| fields.get("type")).is_some_and(|of| type_names(of) == ["object"]);
         match fields {
             Some(fields) if is_object && self.document.reference(fields).is_none() => Ok(()),
-            _ => Err(not_expressible(at, "the root is not plainly an object")),
+            _ => Err(not_expressible(at, "the type of the root is not object")),
         }
     }
 
@@ -162,7 +162,7 @@ impl<'s> StrictConverter<'s> {
         ] {
             if count > most {
                 return Err(NotExpressible(format!(
-                    "it has {count} {what}; a strict schema may have {most}"
+                    "it has {count} {what}; a strict schema may have at most {most}"
                 )));
             }
         }
@@ -172,8 +172,8 @@ impl<'s> StrictConverter<'s> {
     fn schema(&mut self, at: &SchemaLocation<'s>) -> StrictResult<OrderedFields> {
         let Some(fields) = at.node.as_object() else {
             let why = match at.node {
-                OrderedJson::Bool(_) => "it is true or false for everything",
-                _ => "it is no single schema",
+                OrderedJson::Bool(_) => "it is a boolean schema",
+                _ => "it is not a schema",
             };
             return Err(not_expressible(at, why));
         };
@@ -199,7 +199,7 @@ impl<'s> StrictConverter<'s> {
                 out.extend(described);
                 return Ok(out);
             }
-            Some(_) => return Err(not_expressible(at, "allOf can't be said strictly")),
+            Some(_) => return Err(not_expressible(at, "allOf is not supported")),
         }
         for name in ["anyOf", "oneOf"] {
             match fields.get(name).and_then(OrderedJson::as_list) {
@@ -207,7 +207,9 @@ impl<'s> StrictConverter<'s> {
                 Some(items) if alone(name, &["type"]) && !items.is_empty() => {
                     return self.any_of(at, fields, name, items);
                 }
-                Some(_) => return Err(not_expressible(at, &format!("{name} stands beside other keywords"))),
+                Some(_) => {
+                    return Err(not_expressible(at, &format!("{name} is combined with other keywords")));
+                }
             }
         }
         self.plain_schema(at, fields)
@@ -227,7 +229,10 @@ impl<'s> StrictConverter<'s> {
             said.push(OrderedJson::Object(self.schema(&self.document.item_location(at, name, index, item))?));
         }
         if name == "oneOf" {
-            self.notes.add_loosening(&at.pointer, "that no more than one of oneOf fits is not said");
+            self.notes.add_loosening(
+                &at.pointer,
+                "the sent schema accepts values that match several alternatives of oneOf",
+            );
         }
         out.push("anyOf", OrderedJson::List(said));
         Ok(out)
@@ -241,12 +246,12 @@ impl<'s> StrictConverter<'s> {
     ) -> StrictResult<OrderedFields> {
         let counts = |name: &str| !is_reference_keyword(name) && !is_annotation(name);
         if self.document.draft.allows_reference_siblings() && fields.iter().any(|(name, _)| counts(name)) {
-            return Err(not_expressible(at, "a reference stands beside other keywords"));
+            return Err(not_expressible(at, "a reference is combined with other keywords"));
         }
         let Some(target) = self.document.resolve(reference, at) else {
             return Err(not_expressible(
                 at,
-                &format!("the reference {:?} leads nowhere", truncate_chars(reference, 60)),
+                &format!("the reference {:?} does not resolve", truncate_chars(reference, 60)),
             ));
         };
         let mut out = OrderedFields::default();
@@ -286,7 +291,7 @@ impl<'s> StrictConverter<'s> {
             name = format!("{wanted}_{number}");
         }
         if self.names.len() >= MAX_DEFINITIONS {
-            return Err(NotExpressible(format!("its references lead to more than {MAX_DEFINITIONS} places")));
+            return Err(NotExpressible(format!("it refers to more than {MAX_DEFINITIONS} schemas")));
         }
         self.names.insert(node, name.clone());
         self.pending_definitions.push_back((name.clone(), target.clone()));
@@ -309,7 +314,7 @@ impl<'s> StrictConverter<'s> {
         let of = match (fields.get("type"), &listed) {
             (Some(of), _) => type_names(of).into_iter().map(str::to_owned).collect(),
             (None, Some(values)) => value_types(values),
-            (None, None) => return Err(not_expressible(at, "it does not say its type")),
+            (None, None) => return Err(not_expressible(at, "it has no type")),
         };
         let has = |kind: &str| of.iter().any(|of| of == kind);
         let mut out = OrderedFields::default();
@@ -356,7 +361,7 @@ impl<'s> StrictConverter<'s> {
             out.extend(self.object(at, fields)?);
         }
         if has("array") && !out.has("items") {
-            return Err(not_expressible(at, "it does not say what is in the array"));
+            return Err(not_expressible(at, "the array has no items"));
         }
         hints.describe(&mut out);
         Ok(out)
@@ -366,7 +371,7 @@ impl<'s> StrictConverter<'s> {
         self.rules.keywords.contains(&name)
             && match (name, value) {
                 ("format", value) => value.as_text().is_some_and(|format| FORMATS.contains(&format)),
-                // What looks around or back is not known.
+                // Look-around and back-references are not supported.
                 ("pattern", OrderedJson::Text(pattern)) => {
                     !pattern.contains("(?") && !has_back_reference(pattern)
                 }
@@ -374,14 +379,14 @@ impl<'s> StrictConverter<'s> {
             }
     }
 
-    /// An object, closed.
+    /// Converts an object to a closed one.
     fn object(&mut self, at: &SchemaLocation<'s>, fields: &'s OrderedFields) -> StrictResult<OrderedFields> {
         let closed = fields.get("additionalProperties") == Some(&OrderedJson::Bool(false));
         if fields.has("additionalProperties") && !closed {
-            return Err(not_expressible(at, "it lets properties be there that it does not name"));
+            return Err(not_expressible(at, "it allows properties that it does not list"));
         }
         if fields.has("patternProperties") {
-            return Err(not_expressible(at, "its properties have patterns instead of names"));
+            return Err(not_expressible(at, "patternProperties is not supported"));
         }
         let empty = OrderedFields::default();
         let properties = match fields.get("properties") {
@@ -393,17 +398,17 @@ impl<'s> StrictConverter<'s> {
                 out.push("additionalProperties", OrderedJson::Bool(false));
                 return Ok(out);
             }
-            _ => return Err(not_expressible(at, "it lets properties be there that it does not name")),
+            _ => return Err(not_expressible(at, "it allows properties that it does not list")),
         };
         if properties.is_empty() && !closed && self.depth > 0 {
-            return Err(not_expressible(at, "it lets properties be there that it does not name"));
+            return Err(not_expressible(at, "it allows properties that it does not list"));
         }
         let required = super::required_names(fields.get("required"));
         let known = properties.index();
         if let Some(name) = required.iter().find(|name| !known.contains_key(*name)) {
             return Err(not_expressible(
                 at,
-                &format!("{:?} must be there but is not described", truncate_chars(name, 60)),
+                &format!("{:?} is required but not listed in properties", truncate_chars(name, 60)),
             ));
         }
         let (mut said, mut order) = (OrderedFields::default(), Vec::new());
@@ -457,7 +462,7 @@ fn not_expressible(at: &SchemaLocation<'_>, why: &str) -> NotExpressible {
     NotExpressible(format!("#{}: {why}", at.pointer))
 }
 
-/// A reference, so that something may stand beside it.
+/// Wraps a reference in `anyOf`, so that it can be combined with annotations.
 fn wrap_in_any_of(reference: OrderedFields) -> OrderedFields {
     let mut out = OrderedFields::default();
     out.push("anyOf", OrderedJson::List(vec![OrderedJson::Object(reference)]));
@@ -485,7 +490,7 @@ fn type_of(of: &[String]) -> OrderedJson {
     }
 }
 
-/// The same, or null.
+/// Extends a schema so that it also accepts null.
 fn nullable(mut schema: OrderedFields) -> OrderedFields {
     let null = || {
         let mut null = OrderedFields::default();

@@ -242,7 +242,7 @@ impl WriteQueue {
         self.state.lock().waiting
     }
 
-    /// Reports whether calls no longer wait for their commits.
+    /// Returns whether calls no longer wait for their commits.
     pub(crate) fn is_degraded(&self) -> bool {
         self.state.lock().degraded
     }

@@ -143,9 +143,9 @@ fn parts_of_a_newer_version_become_text() {
     };
     assert_eq!(
         texts(json!([{"type": "text", "text": "a"}, {"type": "video", "text": "of a cat", "uri": "u"}])),
-        ["a", "[a part of the kind \"video\", which this version can't read]\nof a cat"]
+        ["a", "[this version of Toolway can't read a part of type \"video\"]\nof a cat"]
     );
-    let note = |kind: &str| format!("[a part of the kind {kind:?}, which this version can't read]");
+    let note = |kind: &str| format!("[this version of Toolway can't read a part of type {kind:?}]");
     for (stored, kind) in [
         (json!([{"text": 5, "type": "text"}]), "text"),
         (json!([{"type": "tool_call", "call_id": "not one", "name": "t", "arguments": "{}"}]), "tool_call"),

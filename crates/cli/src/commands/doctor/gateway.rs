@@ -23,7 +23,7 @@ pub(super) async fn check(
         Err(failure) => found.add_failure("gateway", &failure),
         Ok(Some(_)) => check_running(connect, context, found).await,
         Ok(None) => {
-            found.add_fine("gateway", "no gateway is running on this data folder");
+            found.add_fine("gateway", "no gateway is running with this data folder");
             if let Some(loaded) = loaded {
                 check_port(loaded, found);
             }

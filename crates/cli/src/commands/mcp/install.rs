@@ -1,4 +1,4 @@
-//! `toolway mcp install`: a desktop client is given a token of its own and an entry in its own file.
+//! `toolway mcp install`: creates a token for a desktop client and adds an entry to the client's configuration file.
 
 mod client_config_file;
 mod desktop;
@@ -20,31 +20,31 @@ use crate::error::{CliError, CliResult};
 use crate::folder::{private_file, shell_quote};
 use crate::print::escape;
 
-/// The name that the entry has.
+/// Name of the entry in the client's file.
 const ENTRY_NAME: &str = "toolway";
 
 /// Flags of `mcp install`.
 #[derive(Debug, Args)]
 pub(crate) struct InstallMcpClientArgs {
-    /// The client: claude-desktop, claude-code, cursor or vscode; with --print any name
+    /// Client: claude-desktop, claude-code, cursor or vscode; any name with --print
     #[arg(long, value_name = "CLIENT")]
     client: String,
-    /// Show it this agent's tools only; its token is bound to the agent
+    /// Offer only this agent's tools, and bind the client's token to the agent
     #[arg(long, value_name = "AGENT", conflicts_with = "remove")]
     agent: Option<String>,
-    /// Show it only tools that say that they read and change nothing
+    /// Offer only tools with the read-only annotation
     #[arg(long, conflicts_with = "remove")]
     read_only: bool,
-    /// Show it only tools whose source/tool matches, as laptop/*; may be said more than once
+    /// Offer only tools whose id matches, for example laptop/*; can be repeated
     #[arg(long, value_name = "GLOB", conflicts_with = "remove")]
     only: Vec<String>,
-    /// Print the entry and where it goes, and write no file of the client's
+    /// Print the entry and the path of its file, and do not write the file
     #[arg(long)]
     print: bool,
-    /// Make it another token, and take the one it has back
+    /// Create a new token and revoke the old one
     #[arg(long, conflicts_with = "remove")]
     new_token: bool,
-    /// Take the entry out again, and the token back
+    /// Remove the entry and revoke the token
     #[arg(long, conflicts_with = "print")]
     remove: bool,
     /// Don't ask
@@ -60,32 +60,31 @@ pub(super) async fn run(args: &InstallMcpClientArgs, context: &CliContext) -> Cl
         _ if args.print => print(args, context).await,
         Some(desktop) if args.remove => remove(desktop, args, context).await,
         Some(desktop) => install(desktop, args, context).await,
-        None => Err(CliError::usage(format!("where {:?} keeps its servers is not known here", args.client))
-            .with_hint(format!(
-                "those that are known: {}",
-                DesktopClient::ALL.map(DesktopClient::name).join(", ")
-            ))
-            .with_hint("--print shows the entry for any other client, to be put where that wants it")),
+        None => Err(CliError::usage(format!("unknown client {:?}", args.client))
+            .with_hint(format!("known clients: {}", DesktopClient::ALL.map(DesktopClient::name).join(", ")))
+            .with_hint(
+                "for any other client, use --print and add the entry to the client's configuration yourself",
+            )),
     }
 }
 
-/// The name becomes a file's.
+/// Checks a client's name. It becomes the name of a file.
 fn check_name(name: &str) -> CliResult {
     let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_' | '.');
     let starts_well = name.starts_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit());
     if starts_well && name.len() <= 64 && name.chars().all(is_plain) {
         return Ok(());
     }
-    Err(CliError::usage(format!("--client: {name:?} can't be a client's name"))
-        .with_hint("use small letters, digits and hyphens, as claude-desktop"))
+    Err(CliError::usage(format!("--client: {name:?} is not a valid client name"))
+        .with_hint("use at most 64 lower-case letters, digits and hyphens, for example claude-desktop"))
 }
 
-/// What the client runs.
+/// Returns the program that the client runs, and its arguments.
 fn server_command(args: &InstallMcpClientArgs, context: &CliContext) -> CliResult<(String, Vec<String>)> {
     let program = std::env::current_exe()
         .ok()
         .and_then(|path| path.to_str().map(str::to_owned))
-        .ok_or_else(|| CliError::new("where this program lies can't be told"))?;
+        .ok_or_else(|| CliError::new("the path of this program is unknown or not UTF-8"))?;
     let mut words = vec!["mcp".to_owned(), "--client".to_owned(), args.client.clone()];
     let mut flag = |name: &str, value: &str| words.extend([name.to_owned(), value.to_owned()]);
     if let Some(agent) = &args.agent {
@@ -136,9 +135,9 @@ async fn print(args: &InstallMcpClientArgs, context: &CliContext) -> CliResult {
     }
     context.printer.line(&escape::lines(&serde_json::to_string_pretty(&whole).unwrap_or_default()))?;
     match file {
-        Some(file) => context.printer.note(&format!("it belongs into {}", file.display())),
+        Some(file) => context.printer.note(&format!("add this entry to {}", file.display())),
         None => context.printer.note(
-            "it belongs where the client keeps its MCP servers; one that asks for a command instead runs",
+            "add this entry to the client's configuration of MCP servers; if the client asks for a command, use",
         ),
     }
     if desktop.is_none() {
@@ -158,17 +157,17 @@ async fn install(desktop: DesktopClient, args: &InstallMcpClientArgs, context: &
     let after = json_editor::set_entry(before, desktop.servers_key(), ENTRY_NAME, &entry)
         .map_err(|why| edit_error(&why, &path, desktop))?;
     let changes = found.content.as_deref() != Some(after.as_str());
-    // Whoever can't make a token should not be asked first.
+    // Check the connection first: without a gateway there is no token, and no need to ask.
     let gateway = context.client(&args.connect)?;
     if changes {
         print_diff(&found, &after, context)?;
         if !path.parent().is_some_and(std::path::Path::is_dir) {
             context.printer.note(&format!(
-                "{} does not seem to be here: there is no folder for its file yet",
+                "{} does not seem to be installed: the folder of its configuration file does not exist",
                 desktop.title()
             ));
         }
-        confirm(&format!("Write this into {}?", found.path.display()), args, context)?;
+        confirm(&format!("Write this change to {}?", found.path.display()), args, context)?;
     }
     let made =
         token::ensure_token(&args.client, args.agent.as_deref(), args.new_token, &gateway, context).await?;
@@ -179,10 +178,10 @@ async fn install(desktop: DesktopClient, args: &InstallMcpClientArgs, context: &
             "client": args.client, "file": found.path, "changed": changes, "backup": backup, "token": token_change_name(made),
         }));
     }
-    let done = if changes { "uses this gateway now" } else { "was set up so already" };
+    let done = if changes { "now uses this gateway" } else { "already uses this gateway" };
     context.printer.line(&escape::line(&format!("{} {done}: {}", desktop.title(), found.path.display())))?;
     if let Some(backup) = backup {
-        context.printer.note(&format!("what was there before is in {}", backup.display()));
+        context.printer.note(&format!("the old file is {}", backup.display()));
     }
     print_token_note(made, args, context);
     if changes {
@@ -200,7 +199,7 @@ async fn remove(desktop: DesktopClient, args: &InstallMcpClientArgs, context: &C
     let mut backup = None;
     if let Some(after) = &after {
         print_diff(&found, after, context)?;
-        confirm(&format!("Take this out of {}?", found.path.display()), args, context)?;
+        confirm(&format!("Remove this from {}?", found.path.display()), args, context)?;
         backup = client_config_file::replace(&found, after, context.clock.now())?;
     }
     let has_token = private_file::read_token(&context.folder.mcp_client(&args.client))?.is_some();
@@ -220,19 +219,20 @@ async fn remove(desktop: DesktopClient, args: &InstallMcpClientArgs, context: &C
             "token_revoked": revoked,
         }));
     }
-    context.printer.line(&format!("{} does not use this gateway any more", desktop.title()))?;
+    context.printer.line(&format!("{} no longer uses this gateway", desktop.title()))?;
     if let Some(backup) = backup {
-        context.printer.note(&format!("what was there before is in {}", backup.display()));
+        context.printer.note(&format!("the old file is {}", backup.display()));
     }
     if !revoked {
         context.printer.note(
-            "no gateway runs here, so the client's token could not be taken back; once one does: toolway tokens list",
+            "the client's token was not revoked, because no gateway is running; start the gateway, then use `toolway tokens list` and `toolway tokens revoke`",
         );
     }
     Ok(())
 }
 
-/// The entry, with what a person has added to the one that is there: an environment, or fields of the client's own.
+/// Returns the new entry. Keeps fields that the user or the client has added to the existing entry, for example an
+/// environment.
 fn merged_entry(desktop: DesktopClient, program: &str, words: &[String], text: &str) -> Value {
     let mut entry = json_editor::get_entry(text, desktop.servers_key(), ENTRY_NAME)
         .filter(Value::is_object)
@@ -248,15 +248,15 @@ fn merged_entry(desktop: DesktopClient, program: &str, words: &[String], text: &
 
 fn config_path(desktop: DesktopClient, context: &CliContext) -> CliResult<std::path::PathBuf> {
     desktop.config_path(&context.environment).ok_or_else(|| {
-        CliError::new(format!("there is no home folder in which {} could keep its file", desktop.title()))
-            .with_hint("--print shows the entry, to be put where the client wants it")
+        CliError::new(format!("the folder of {}'s configuration file is unknown", desktop.title()))
+            .with_hint("use --print, and add the entry to the client's configuration yourself")
     })
 }
 
 fn edit_error(why: &JsonEditError, path: &std::path::Path, desktop: DesktopClient) -> CliError {
     CliError::new(format!("{} can't be changed: {why}", path.display())).with_code("invalid_file").with_hint(
         format!(
-            "put it right, or put the entry there yourself: toolway mcp install --client {} --print",
+            "correct the file, or add the entry yourself: toolway mcp install --client {} --print",
             desktop.name()
         ),
     )
@@ -275,7 +275,7 @@ fn confirm(question: &str, args: &InstallMcpClientArgs, context: &CliContext) ->
     }
     if !context.environment.stdin_is_terminal || context.printer.json {
         return Err(
-            CliError::usage(question).with_hint("say --yes where nobody can be asked; nothing was changed")
+            CliError::usage(question).with_hint("nothing was changed; use --yes to write without asking")
         );
     }
     let mut stderr = io::stderr().lock();
@@ -298,6 +298,6 @@ fn token_change_name(token: ClientTokenChange) -> &'static str {
 fn print_token_note(token: ClientTokenChange, args: &InstallMcpClientArgs, context: &CliContext) {
     if token == ClientTokenChange::Created {
         let path = context.folder.mcp_client(&args.client);
-        context.printer.note(&format!("it has a token of its own, in {}", path.display()));
+        context.printer.note(&format!("created a token for this client, in {}", path.display()));
     }
 }

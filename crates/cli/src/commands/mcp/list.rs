@@ -42,7 +42,7 @@ pub(super) async fn run(args: &ListMcpServersArgs, context: &CliContext) -> CliR
     if !servers.servers.is_empty() {
         context
             .printer
-            .note("no gateway is running on this data folder; test the servers with `toolway mcp test`");
+            .note("no gateway is running with this data folder; test the servers with `toolway mcp test`");
     }
     Ok(())
 }

@@ -99,7 +99,7 @@ pub(crate) async fn run(args: &LoginMcpServerArgs, context: &CliContext) -> CliR
     connected.map_or(Ok(()), |server| servers::print_server(&server, context))
 }
 
-/// Makes the running gateway reconnect with the new login. Does nothing if no gateway runs on this data folder.
+/// Tells the running gateway to reconnect with the new login. Does nothing if no gateway runs with this data folder.
 async fn reconnect_running_gateway(slug: &Slug, context: &CliContext) -> Option<McpServerDetail> {
     let is_running = target::find_running(&context.folder).is_ok_and(|running| running.is_some());
     let client = context.client(&ConnectArgs::default()).ok().filter(|_| is_running)?;

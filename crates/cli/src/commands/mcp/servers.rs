@@ -209,7 +209,7 @@ fn status_summary(status: &McpServerStatus) -> String {
     if !status.is_connected() {
         return match status.state.as_str() {
             "connecting" => "still connecting; check with `toolway mcp list`".to_owned(),
-            "needs_login" => "login required".to_owned(),
+            "needs_login" => "needs login".to_owned(),
             other => other.to_owned(),
         };
     }

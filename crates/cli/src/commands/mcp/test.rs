@@ -1,4 +1,5 @@
-//! `toolway mcp test`: makes the running gateway reconnect. If none runs, it connects from here.
+//! `toolway mcp test`: tells the running gateway to reconnect to its MCP servers. If no gateway is running, this
+//! program connects to them itself.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,11 +22,11 @@ use crate::client::{ConnectArgs, GatewayClient, parse_response};
 use crate::context::CliContext;
 use crate::error::{CliError, CliResult};
 
-/// Maximum time for connecting: programs may have to be downloaded first.
+/// Maximum time for connecting. It is long because commands such as `uvx` may download programs first.
 const TEST_TIMEOUT: Duration = Duration::from_secs(90);
 /// Interval for polling the connection state.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
-/// Maximum time for stopping the programs.
+/// Maximum time for stopping the servers that this program started.
 const STOP_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Flags of `mcp test`.
@@ -41,9 +42,9 @@ pub(super) async fn run(args: &TestMcpServersArgs, context: &CliContext) -> CliR
     let found = if has_gateway(&args.connect, context)? {
         test_through_gateway(args, &context.client(&args.connect)?, context).await?
     } else {
-        context
-            .printer
-            .note("no gateway is running on this data folder; testing from here with this environment");
+        context.printer.note(
+            "no gateway is running with this data folder; testing with the environment of this command",
+        );
         test_locally(args.name.as_deref(), context).await?
     };
     if context.printer.json {
@@ -65,7 +66,7 @@ pub(super) async fn run(args: &TestMcpServersArgs, context: &CliContext) -> CliR
         several => format!("{} do not work", several.join(", ")),
     })
     .with_code("mcp_server_failed")
-    .with_hint("see the hints above"))
+    .with_hint("follow the hints above"))
 }
 
 async fn test_through_gateway(
@@ -82,9 +83,9 @@ async fn test_through_gateway(
     };
     let mut found = Vec::new();
     for server in require_servers(chosen)? {
-        let is_tried = server.status.as_ref().is_some_and(|status| status.state != "disabled");
+        let is_enabled = server.status.as_ref().is_some_and(|status| status.state != "disabled");
         let server =
-            if is_tried { reconnect_and_wait(client, &server.name, TEST_TIMEOUT).await? } else { server };
+            if is_enabled { reconnect_and_wait(client, &server.name, TEST_TIMEOUT).await? } else { server };
         if !context.printer.json {
             print_server(&server, context)?;
         }
@@ -102,7 +103,7 @@ fn require_servers<T>(all: Vec<T>) -> CliResult<Vec<T>> {
     Ok(all)
 }
 
-/// Connects to all servers at the same time.
+/// Connects from this program to all servers at the same time, or only to the one called `name`.
 async fn test_locally(name: Option<&str>, context: &CliContext) -> CliResult<Vec<McpServerDetail>> {
     let loaded = load_settings(context)?;
     let mut defined = load_definitions(&loaded, context)?;

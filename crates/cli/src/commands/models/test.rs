@@ -29,9 +29,9 @@ pub(super) async fn run(args: &TestModelsArgs, context: &CliContext) -> CliResul
     let reports = if is_running {
         test_through_gateway(args, &context.client(&args.connect)?, context).await?
     } else {
-        context
-            .printer
-            .note("no gateway is running on this data folder; testing from here with this environment");
+        context.printer.note(
+            "no gateway is running with this data folder; testing with the environment of this command",
+        );
         test_locally(args, context).await?
     };
     if context.printer.json {
@@ -44,10 +44,10 @@ pub(super) async fn run(args: &TestModelsArgs, context: &CliContext) -> CliResul
         _ if context.printer.json => Err(CliError::already_reported()),
         [one] => Err(CliError::new(format!("{one} failed the test"))
             .with_code("model_failed")
-            .with_hint("see the hints above")),
+            .with_hint("follow the hints above")),
         several => Err(CliError::new(format!("{} failed the test", several.join(", ")))
             .with_code("model_failed")
-            .with_hint("see the hints above")),
+            .with_hint("follow the hints above")),
     }
 }
 

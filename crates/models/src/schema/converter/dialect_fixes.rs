@@ -7,7 +7,7 @@ use super::super::merge::type_names;
 use super::super::notes::ConversionNotes;
 use super::super::required_names;
 
-/// Puts into a schema and those in it what the dialect wants.
+/// Adds what the dialect requires to a schema and its subschemas.
 pub(super) fn apply_dialect(fields: &mut OrderedFields, dialect: &SchemaDialect, lost: &mut ConversionNotes) {
     if dialect.needs_items
         && fields.get("type").is_some_and(|of| type_names(of).contains(&"array"))

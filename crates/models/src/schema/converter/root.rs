@@ -1,5 +1,5 @@
-//! The root of parameters, which is always an object: alternatives and references there are folded into one that
-//! fits everything they fit.
+//! Conversion of the root of a tool's parameters, which must be an object. Alternatives and references at the root are
+//! merged into one object that accepts everything they accept.
 
 use std::collections::{HashMap, HashSet};
 
@@ -18,16 +18,16 @@ const MAX_PROPERTY_NAME_BYTES: usize = 64;
 /// Maximum length of a schema that is quoted in a description, in characters.
 const MAX_SHOWN_CHARS: usize = 300;
 
-/// Parameters in a dialect.
+/// Parameters converted to a dialect.
 #[derive(Debug)]
 pub(in super::super) struct ConvertedRoot {
     pub(in super::super) fields: OrderedFields,
-    /// Properties that have another name there: that name, and their own.
+    /// Renamed properties: the name in the converted schema, and the original name.
     pub(in super::super) renamed: Vec<(String, String)>,
 }
 
 impl<'s> SchemaConverter<'s> {
-    /// The parameters.
+    /// Converts the parameters.
     pub(in super::super) fn convert_root(&mut self) -> Result<ConvertedRoot, NotExpressible> {
         let at = self.document.root_location();
         let mut fields = match at.node {
@@ -89,7 +89,7 @@ impl<'s> SchemaConverter<'s> {
                 skip.push(name);
                 self.notes.add_loosening(
                     &at.pointer,
-                    &format!("{name} is left out, since it may not stand at the root"),
+                    &format!("{name} is left out, because it is not allowed at the root"),
                 );
             }
         }
@@ -147,7 +147,7 @@ impl<'s> SchemaConverter<'s> {
             }
             self.notes.add_loosening(
                 &at.pointer,
-                &format!("{name} may not stand at the root; it is folded into one object"),
+                &format!("{name} is not allowed at the root; its alternatives are merged into one object"),
             );
             hints.add_required_alternatives(
                 &views.iter().cloned().map(OrderedJson::Object).collect::<Vec<_>>(),
@@ -195,8 +195,7 @@ impl<'s> SchemaConverter<'s> {
                 left_out = true;
                 continue;
             }
-            self.notes
-                .add_note(&at.pointer, &format!("the property {} is called {sent} there", quoted(&name)));
+            self.notes.add_note(&at.pointer, &format!("the property {} is sent as {sent}", quoted(&name)));
             add_name_to_description(&mut schema, &name);
             kept.push(sent.clone(), schema);
             renamed.push((sent, name));
@@ -209,7 +208,7 @@ impl<'s> SchemaConverter<'s> {
             if fields.take(name).is_some() {
                 self.notes.add_loosening(
                     &at.pointer,
-                    &format!("{name} is left out, since properties have other names there"),
+                    &format!("{name} is left out, because properties are renamed"),
                 );
             }
         }
@@ -233,16 +232,17 @@ impl<'s> SchemaConverter<'s> {
             match sent_as.get(own) {
                 Some(sent) => kept.push(OrderedJson::text(*sent)),
                 None if is_property(own) => kept.push(name),
-                None => self
-                    .notes
-                    .add_loosening(&at.pointer, &format!("that {} must be there is not said", quoted(own))),
+                None => self.notes.add_loosening(
+                    &at.pointer,
+                    &format!("{} is required, but the sent schema does not require it", quoted(own)),
+                ),
             }
         }
         *required = kept;
     }
 }
 
-/// Returns whether the root has a keyword that the dialect forbids there.
+/// Returns true if the root must be merged into one object for the dialect.
 pub(in super::super) fn must_be_folded(document: &ParsedSchema<'_>, dialect: &SchemaDialect) -> bool {
     let Some(fields) = document.root_location().node.as_object() else { return false };
     document.reference(fields).is_some()
@@ -250,13 +250,13 @@ pub(in super::super) fn must_be_folded(document: &ParsedSchema<'_>, dialect: &Sc
         || fields.get("type").is_some_and(|of| *of != OrderedJson::text("object"))
 }
 
-/// The name of a property there.
+/// Creates a valid name for a property whose name the dialect forbids.
 fn property_alias(name: &str, is_property: fn(&str) -> bool) -> String {
     let sent = alias(name, MAX_PROPERTY_NAME_BYTES);
     if is_property(&sent) { sent } else { sent.replace('-', "_") }
 }
 
-/// Puts a property's own name into its description.
+/// Adds the original name of a renamed property to its description.
 fn add_name_to_description(schema: &mut OrderedJson, name: &str) {
     if !matches!(schema, OrderedJson::Object(_)) {
         *schema = OrderedJson::default();
@@ -266,7 +266,7 @@ fn add_name_to_description(schema: &mut OrderedJson, name: &str) {
     }
 }
 
-/// A schema that fits everything and says what is usual.
+/// Creates a schema that accepts any value, with the given schema as a suggestion.
 fn loosen_schema(schema: OrderedJson, dialect: &SchemaDialect) -> OrderedJson {
     let OrderedJson::Object(mut fields) = schema else { return OrderedJson::default() };
     let description = fields.take("description");

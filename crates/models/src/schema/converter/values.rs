@@ -1,11 +1,11 @@
-//! Values that are listed, and types that are mixed.
+//! Conversion of `enum`, `const` and lists of types.
 
 use super::super::document::SchemaLocation;
 use super::super::json::{OrderedFields, OrderedJson, is_whole};
 use super::super::merge::{DroppedConstraints, MergeOptions, intersect, type_names};
 use super::SchemaConverter;
 
-/// Conversion of types and of the keywords for values of a type.
+/// The types, each with the keywords that apply only to it.
 const KEYWORDS_BY_TYPE: &[(&str, &[&str])] = &[
     ("string", &["enum", "format"]),
     ("integer", &["minimum", "maximum"]),
@@ -17,7 +17,7 @@ const KEYWORDS_BY_TYPE: &[(&str, &[&str])] = &[
 ];
 
 impl<'s> SchemaConverter<'s> {
-    /// `enum`, and `const` as one.
+    /// Adds the values of an `enum` or `const` to the converted schema.
     pub(super) fn values(
         &mut self,
         at: &SchemaLocation<'s>,
@@ -39,16 +39,18 @@ impl<'s> SchemaConverter<'s> {
             self.separate_values(at, values.iter().filter(fits).collect())
         };
         if values.is_empty() {
-            self.notes.add_loosening(&at.pointer, "that nothing fits here is not said");
+            self.notes.add_loosening(&at.pointer, "no value is valid here, but the sent schema accepts any");
             return;
         }
         match intersect(out.clone(), said, MergeOptions::PLAIN, &mut DroppedConstraints::new()) {
             Some(joined) => *out = joined,
-            None => self.notes.add_loosening(&at.pointer, "that nothing fits here is not said"),
+            None => self
+                .notes
+                .add_loosening(&at.pointer, "no value is valid here, but the sent schema accepts any"),
         }
     }
 
-    /// Values by their types.
+    /// Groups values by type: one alternative for each type.
     fn separate_values(&mut self, at: &SchemaLocation<'s>, values: Vec<&OrderedJson>) -> OrderedFields {
         let mut alternatives = Vec::new();
         for (kind, _) in KEYWORDS_BY_TYPE {
@@ -84,8 +86,10 @@ impl<'s> SchemaConverter<'s> {
                         _ => false,
                     };
                     if !is_every_one {
-                        self.notes
-                            .add_loosening(&at.pointer, &format!("which {kind} it must be is not said"));
+                        self.notes.add_loosening(
+                            &at.pointer,
+                            &format!("the sent schema accepts any {kind}, not only the listed values"),
+                        );
                     }
                 }
             }
@@ -103,7 +107,8 @@ impl<'s> SchemaConverter<'s> {
         out
     }
 
-    /// Converts several types to alternatives, each with its own keywords. `null` may stand beside one type.
+    /// Converts several types to alternatives, each with its own keywords. `null` may be
+    /// combined with one other type.
     pub(super) fn separate_types(&mut self, at: &SchemaLocation<'s>, out: &mut OrderedFields) {
         let Some(of @ OrderedJson::List(_)) = out.get("type") else { return };
         let of: Vec<&'static str> = KEYWORDS_BY_TYPE
@@ -129,7 +134,10 @@ impl<'s> SchemaConverter<'s> {
                 if !out.get("anyOf").and_then(OrderedJson::as_list).is_some_and(|all| all.iter().all(has_one))
                 {
                     out.take("type");
-                    self.notes.add_loosening(&at.pointer, "type is left out beside anyOf");
+                    self.notes.add_loosening(
+                        &at.pointer,
+                        "type is left out, because anyOf must be the only keyword",
+                    );
                 }
             }
             several => {

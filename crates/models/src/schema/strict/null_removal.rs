@@ -1,5 +1,5 @@
-//! Arguments in the strict form have null for what was not meant to be there. It is taken out again where the tool's
-//! own schema does not allow it; everything else stays as the model wrote it, byte for byte.
+//! Removes the nulls that stand for absent properties in arguments of the strict form. A null is removed only if the
+//! tool's own schema does not allow it. Everything else stays as the model wrote it, byte for byte.
 
 use serde_json::value::RawValue;
 
@@ -29,7 +29,7 @@ struct NullRemover<'d, 's> {
 }
 
 impl<'s> NullRemover<'_, 's> {
-    /// A value that these schemas are about, where something of it goes.
+    /// Removes nulls from a value that these schemas describe; `None` if nothing changes.
     fn clean_value(
         &mut self,
         about: Vec<SchemaLocation<'s>>,
@@ -54,7 +54,7 @@ impl<'s> NullRemover<'_, 's> {
         }
     }
 
-    /// A schema and those that are about the same value.
+    /// Collects a schema and all schemas that apply to the same value.
     fn collect_schemas(&mut self, at: SchemaLocation<'s>, all: &mut Vec<SchemaLocation<'s>>, depth: usize) {
         let Some(fields) = at.node.as_object() else { return };
         if depth > MAX_DEPTH || all.len() >= MAX_SCHEMAS_PER_VALUE || self.remaining_steps == 0 {
@@ -83,7 +83,7 @@ impl<'s> NullRemover<'_, 's> {
         let RawFields(fields) = serde_json::from_str(value.get()).ok()?;
         let (mut kept, mut changed) = (Vec::with_capacity(fields.len()), false);
         let mut replaced: Vec<Box<RawValue>> = Vec::new();
-        // What was replaced is borrowed from `replaced` once that does not grow any more.
+        // Replacements are borrowed from `replaced` only after it has stopped growing.
         let mut places = Vec::new();
         for (name, value) in fields {
             let described = self.property_schemas(about, &name);
@@ -141,7 +141,7 @@ impl<'s> NullRemover<'_, 's> {
         })
     }
 
-    /// The schemas about a property.
+    /// Returns the schemas of a property.
     fn property_schemas(&self, about: &[SchemaLocation<'s>], name: &str) -> Vec<SchemaLocation<'s>> {
         let described = about.iter().filter_map(|at| {
             let properties = at.node.as_object()?.get("properties")?.as_object()?;
@@ -151,7 +151,7 @@ impl<'s> NullRemover<'_, 's> {
         described.collect()
     }
 
-    /// Returns whether null means that a property is absent: the schema describes it, does not require it, and does not
+    /// Returns true if null means that a property is absent: the schema describes it, does not require it, and does not
     /// allow null.
     fn is_filler(
         &mut self,
@@ -206,7 +206,7 @@ impl<'s> NullRemover<'_, 's> {
     }
 }
 
-/// Returns whether `type` and `enum` allow null.
+/// Returns true if `type` and `enum` allow null.
 fn allows_null(fields: &OrderedFields) -> bool {
     fields.get("type").is_none_or(|of| type_names(of).contains(&"null"))
         && fields

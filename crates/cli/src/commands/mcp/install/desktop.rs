@@ -1,4 +1,4 @@
-//! The desktop clients that are known: where each keeps its servers, and how an entry looks there.
+//! The known desktop clients, with the location and the format of their configuration.
 
 use std::path::{Path, PathBuf};
 
@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 
 use crate::environment::ProcessEnvironment;
 
-/// The file of Claude Desktop.
+/// Name of Claude Desktop's configuration file.
 const CLAUDE_FILE: &str = "claude_desktop_config.json";
 
-/// A client whose own file is known.
+/// A client whose configuration file is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DesktopClient {
     Claude,
@@ -21,12 +21,12 @@ pub(super) enum DesktopClient {
 impl DesktopClient {
     pub(super) const ALL: [Self; 4] = [Self::Claude, Self::ClaudeCode, Self::Cursor, Self::VsCode];
 
-    /// By its name.
+    /// Finds a client by its name in commands.
     pub(super) fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|known| known.name() == name)
     }
 
-    /// Its name in commands.
+    /// Returns the client's name in commands.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Claude => "claude-desktop",
@@ -36,7 +36,7 @@ impl DesktopClient {
         }
     }
 
-    /// Its name for people.
+    /// Returns the client's name for people.
     pub(super) fn title(self) -> &'static str {
         match self {
             Self::Claude => "Claude Desktop",
@@ -46,7 +46,7 @@ impl DesktopClient {
         }
     }
 
-    /// The object of its file that servers stand in.
+    /// Returns the name of the object that contains the servers in the client's file.
     pub(super) fn servers_key(self) -> &'static str {
         match self {
             Self::VsCode => "servers",
@@ -54,7 +54,7 @@ impl DesktopClient {
         }
     }
 
-    /// Its file for all of this person's work.
+    /// Returns the path of the user's configuration file, which applies to all projects.
     pub(super) fn config_path(self, environment: &ProcessEnvironment) -> Option<PathBuf> {
         Some(match self {
             Self::Claude => {
@@ -74,7 +74,7 @@ impl DesktopClient {
         })
     }
 
-    /// An entry as it takes one.
+    /// Creates an entry in the client's format.
     pub(super) fn entry(self, command: &str, args: &[String]) -> Value {
         match self {
             Self::Claude | Self::Cursor => json!({"command": command, "args": args}),
@@ -82,19 +82,19 @@ impl DesktopClient {
         }
     }
 
-    /// What is left to be done once its file has changed.
+    /// Returns the user's next step after the file has changed.
     pub(super) fn restart_hint(self) -> &'static str {
         match self {
             Self::Claude => "quit Claude Desktop and start it again: it reads the file when it starts",
-            Self::ClaudeCode => "start a new session of Claude Code; /mcp there shows how it stands",
-            Self::Cursor => "Cursor shows it under Settings, MCP; switch it on there if it is off",
-            Self::VsCode => "in VS Code, `MCP: List Servers` shows it; it asks once whether you trust it",
+            Self::ClaudeCode => "start a new session of Claude Code; /mcp in it shows the connection",
+            Self::Cursor => "open Settings, MCP in Cursor, and turn toolway on if it is off",
+            Self::VsCode => "run `MCP: List Servers` in VS Code; it asks once if you trust the server",
         }
     }
 }
 
-/// The folder of a Claude Desktop that Windows keeps in a package: what it takes for `%APPDATA%` is in there, and the
-/// real one is not read. Of several, the one that has a file already.
+/// Returns the folder of a Claude Desktop that is installed as a Windows package. It reads a private copy of
+/// `%APPDATA%` inside the package. If there are several, prefers one with an existing file.
 fn packaged_claude(local: &Path) -> Option<PathBuf> {
     let packages = std::fs::read_dir(local.join("Packages")).ok()?;
     let mut folders: Vec<PathBuf> = packages

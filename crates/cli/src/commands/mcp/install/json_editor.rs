@@ -11,18 +11,18 @@ use jsonc_parser::{CollectOptions, parse_to_ast};
 use serde_json::{Map, Value};
 use toolway_mcp::definition::jsonc;
 
-/// Why a text is left alone.
+/// Reason why a file can't be changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum JsonEditError {
     #[error("it is not JSON: {0}")]
     NotJson(String),
-    #[error("it is no JSON object")]
+    #[error("it is not a JSON object")]
     NotAnObject,
-    #[error("its {0:?} is no object")]
+    #[error("{0:?} in it is not an object")]
     MemberNotAnObject(String),
-    #[error("{0:?} stands in it more than once")]
+    #[error("{0:?} occurs in it more than once")]
     DuplicateKey(String),
-    #[error("it is written in a way that can't be changed safely")]
+    #[error("its syntax can't be edited safely")]
     UnsupportedLayout,
 }
 
@@ -52,7 +52,7 @@ pub(super) fn set_entry(text: &str, table: &str, name: &str, value: &Value) -> R
     verify_edit(format!("{byte_order_mark}{changed}"), &meant)
 }
 
-/// The text without `table.name`; none where that is not there.
+/// Returns the text without `table.name`; `None` if it has no such entry.
 pub(super) fn remove_entry(text: &str, table: &str, name: &str) -> Result<Option<String>, JsonEditError> {
     let (byte_order_mark, text) = jsonc::split_byte_order_mark(text);
     if text.trim().is_empty() {
@@ -70,12 +70,12 @@ pub(super) fn remove_entry(text: &str, table: &str, name: &str) -> Result<Option
     verify_edit(format!("{byte_order_mark}{changed}"), &meant).map(Some)
 }
 
-/// What stands at `table.name`.
+/// Returns the value at `table.name`.
 pub(super) fn get_entry(text: &str, table: &str, name: &str) -> Option<Value> {
     jsonc::parse(text).ok()?.get(table)?.get(name).cloned()
 }
 
-/// A changed text, if it says what was meant and nothing else.
+/// Returns a changed text, if parsing it gives exactly the intended value.
 fn verify_edit(text: String, meant: &Value) -> Result<String, JsonEditError> {
     if jsonc::parse(&text).ok().as_ref() == Some(meant) {
         Ok(text)
@@ -137,7 +137,7 @@ impl<'t> JsonEditor<'t> {
         !object.properties.is_empty() && !self.slice(object.range.start, object.range.end).contains('\n')
     }
 
-    /// A value as it is written at a level.
+    /// Formats a value for an indentation level.
     fn format_value(&self, value: &Value, level: usize, in_line: bool) -> String {
         if in_line {
             return value.to_string();
@@ -220,7 +220,7 @@ impl<'t> JsonEditor<'t> {
         self.text.get(from..).unwrap_or_default()
     }
 
-    /// The comma between two places.
+    /// Finds the comma between two positions.
     fn find_comma(&self, from: usize, to: usize) -> Option<usize> {
         let is_comma = |token: &&TokenAndRange<'_>| {
             token.token == Token::Comma && (from..to).contains(&token.range.start)
@@ -229,7 +229,7 @@ impl<'t> JsonEditor<'t> {
     }
 }
 
-/// What stands before a place in its line, where that is white space.
+/// Returns the text before a position in its line, if it is only white space.
 fn line_indent_at(text: &str, at: usize) -> Option<&str> {
     let before = text.get(..at)?;
     let line = before.get(before.rfind('\n')? + 1..)?;

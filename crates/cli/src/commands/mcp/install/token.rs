@@ -1,4 +1,5 @@
-//! A desktop client's own token: one a client, named after it, kept in the data folder for its owner alone.
+//! The token of a desktop client. Each client has one token, with a label after the client, in a private file of the
+//! data folder.
 
 use std::path::PathBuf;
 
@@ -10,19 +11,19 @@ use crate::context::CliContext;
 use crate::error::{CliError, CliResult};
 use crate::folder::{create_private_dir, private_file};
 
-/// What became of a client's token.
+/// Change of a client's token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ClientTokenChange {
     Reused,
     Created,
 }
 
-/// The label by which the token is known again.
+/// Returns the label of the client's token.
 fn token_label(client: &str) -> String {
     format!("MCP: {client}")
 }
 
-/// Makes the client's token, unless there is one that is as it should be.
+/// Creates the client's token, unless it already has a suitable one.
 pub(super) async fn ensure_token(
     client: &str,
     agent: Option<&str>,
@@ -53,7 +54,8 @@ pub(super) async fn ensure_token(
     Ok(ClientTokenChange::Created)
 }
 
-/// Takes the client's token back; where no gateway runs, only its file goes. Whether it was taken back.
+/// Revokes the client's token and removes its file. Without a gateway, only removes the file. Returns true if the
+/// token was revoked.
 pub(super) async fn remove_token(
     client: &str,
     gateway: Option<&GatewayClient>,

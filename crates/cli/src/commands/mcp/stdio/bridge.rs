@@ -1,4 +1,5 @@
-//! Forwards messages between the client and the gateway, and handles disconnects of both.
+//! Forwards messages between an MCP client on standard input and output and the gateway. Reconnects to the
+//! gateway, and stops when the client disconnects.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -20,18 +21,19 @@ use crate::print::escape;
 use crate::signals::{ProcessSignal, SignalListener};
 
 /// Timeout of one connection attempt.
-const CONNECT: Duration = Duration::from_secs(10);
-/// Maximum time to wait for a gateway that disconnected.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// Maximum time for reconnecting after the connection was lost.
 const RECONNECT_TIMEOUT: Duration = Duration::from_secs(60);
 /// First and longest delay between connection attempts.
 const RECONNECT_BACKOFF: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(5));
-/// Minimum time before the next request of the client causes a new connection attempt.
+/// Minimum time between a failed first connection attempt and the next one, which a client's message starts.
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
-/// Maximum time for running requests after the client has closed standard input.
+/// Maximum time for finishing running requests, and for writing each remaining message, after the client has
+/// closed standard input.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(5);
-/// Maximum number of lines that wait for a gateway.
+/// Maximum number of client lines that wait to be forwarded.
 const MAX_WAITING: usize = 256;
-/// Error codes that may disappear with another attempt. All others need a user's action.
+/// Codes of errors that a retry may fix. All other errors need the user.
 const TRANSIENT_CODES: [&str; 7] = [
     "not_running",
     "unreachable",
@@ -47,7 +49,7 @@ type ConnectFuture<'a> = Pin<Box<dyn Future<Output = CliResult<BridgeConnection>
 
 /// State of the connection to the gateway.
 enum GatewayState<'a> {
-    /// First attempt, or an attempt after the gateway was unavailable.
+    /// First attempt, or a later attempt without an earlier connection.
     Connecting(ConnectFuture<'a>),
     Connected(BridgeConnection),
     /// The connection was lost and is being restored.
@@ -74,11 +76,12 @@ struct StdioBridge<'a> {
     context: &'a CliContext,
     session: BridgeSession,
     gateway: GatewayState<'a>,
-    /// Lines that wait for a connection or for earlier messages.
+    /// Client lines that wait for a connection, or until earlier messages are sent.
     waiting_lines: VecDeque<String>,
     to_gateway: VecDeque<String>,
     to_client: VecDeque<String>,
-    /// Time to stop even if requests are still running. Set when the client is done.
+    /// Time to stop even if requests are still running. Set when the client closes standard input, and by a stop
+    /// signal.
     shutdown_deadline: Option<Instant>,
 }
 
@@ -94,7 +97,7 @@ enum BridgeEvent {
     Timer,
 }
 
-/// Serves until the client is done.
+/// Runs the bridge until the client disconnects or a signal stops it.
 pub(super) async fn run(args: &StdioArgs, context: &CliContext) -> CliResult {
     let mut lines = streams::spawn_stdin_reader()?;
     let mut signals = SignalListener::new()?;
@@ -199,6 +202,7 @@ impl<'a> StdioBridge<'a> {
             line = lines.recv(), if is_reading => BridgeEvent::ClientLine(line),
             signal = signals.next_signal(), if self.shutdown_deadline.is_none() => match signal {
                 ProcessSignal::Stop => BridgeEvent::Stop,
+                // The bridge has no settings to reload.
                 ProcessSignal::Reload => BridgeEvent::Timer,
             },
             () = output.closed() => BridgeEvent::ClientGone,
@@ -206,7 +210,7 @@ impl<'a> StdioBridge<'a> {
         }
     }
 
-    /// Returns the time of the next timer.
+    /// Returns the time of the next timer: a connection attempt or the shutdown deadline.
     fn next_wake(&self) -> Option<Instant> {
         let next = match &self.gateway {
             GatewayState::Reconnecting { next: ReconnectAttempt::Scheduled(at), .. } => Some(*at),
@@ -219,8 +223,8 @@ impl<'a> StdioBridge<'a> {
         match line {
             ClientLine::Text(text) => self.waiting_lines.push_back(text),
             ClientLine::TooLong => {
-                let words = format!("the message is larger than {} bytes", streams::MAX_LINE);
-                self.to_client.push_back(message::parse_error_response(&words));
+                let text = format!("the message is larger than {} bytes", streams::MAX_LINE);
+                self.to_client.push_back(message::parse_error_response(&text));
             }
             ClientLine::NotUtf8 => {
                 self.to_client.push_back(message::parse_error_response("the message is not UTF-8"))
@@ -241,7 +245,9 @@ impl<'a> StdioBridge<'a> {
                             line.len()
                         ))
                         .with_code("too_long")
-                        .with_hint("the gateway's setting limits.frame_bytes is the limit");
+                        .with_hint(
+                            "send a smaller message, or raise the gateway's setting limits.frame_bytes",
+                        );
                         self.to_client.extend(message::error_responses(&line, &failure));
                         continue;
                     }
@@ -296,8 +302,8 @@ impl<'a> StdioBridge<'a> {
 
     /// Handles a lost connection: starts to reconnect.
     fn handle_connection_lost(&mut self, why: &str) {
-        let words = format!("the connection to the gateway was lost: {}; reconnecting", escape::line(why));
-        self.context.printer.note(&words);
+        let text = format!("the connection to the gateway was lost: {}; reconnecting", escape::line(why));
+        self.context.printer.note(&text);
         self.to_gateway.clear();
         self.to_client.extend(self.session.handle_connection_lost());
         let now = Instant::now();
@@ -316,7 +322,7 @@ impl<'a> StdioBridge<'a> {
         }
     }
 
-    /// Fails all pending requests, because there will be no connection.
+    /// Answers all pending and waiting requests with an error, because the bridge stops.
     fn fail_waiting(&mut self, failure: CliError) -> CliError {
         self.to_client.extend(self.session.fail_pending(&failure));
         let answers = self.waiting_lines.iter().filter_map(|line| message::error_responses(line, &failure));
@@ -329,15 +335,16 @@ impl<'a> StdioBridge<'a> {
         self.shutdown_deadline.get_or_insert_with(|| Instant::now() + FLUSH_TIMEOUT);
     }
 
-    /// True if the client is done and all its requests are finished.
+    /// Returns true if the client is done and all its requests are finished, or if the shutdown deadline has
+    /// passed.
     fn is_done(&self) -> bool {
-        let Some(ending) = self.shutdown_deadline else { return false };
-        let is_passed =
+        let Some(deadline) = self.shutdown_deadline else { return false };
+        let is_forwarded =
             self.waiting_lines.is_empty() && self.to_gateway.is_empty() && self.to_client.is_empty();
-        (is_passed && self.session.is_idle()) || ending <= Instant::now()
+        (is_forwarded && self.session.is_idle()) || deadline <= Instant::now()
     }
 
-    /// Returns the result after the client is done.
+    /// Returns the result of the program after [`Self::is_done`].
     fn finish(&mut self) -> CliResult {
         match &self.gateway {
             GatewayState::Unavailable { .. } => Err(CliError::already_reported()),
@@ -353,7 +360,8 @@ impl<'a> StdioBridge<'a> {
     }
 }
 
-/// Moves messages to and from the gateway, whichever is possible first. Reads from the gateway only while `is_free`.
+/// Sends one message to the gateway or receives one, whichever is possible first. Receives only if `is_free`: then no
+/// message waits for the client.
 async fn exchange(
     connection: &mut BridgeConnection,
     to_gateway: &mut VecDeque<String>,
@@ -375,9 +383,10 @@ async fn exchange(
     }
 }
 
-/// Finds the gateway and connects to it. If `may_renew`, replaces a rejected token that this program created itself.
+/// Finds the gateway and connects to it. If `may_renew` is true and the gateway rejects a token that this program
+/// created, creates a new token and tries once more.
 async fn connect(args: &StdioArgs, context: &CliContext, may_renew: bool) -> CliResult<BridgeConnection> {
-    let trying = async {
+    let attempt = async {
         let place = GatewayAddress::find(&args.connect, context)?;
         let token = token::find_token(args, &place, context).await?;
         match open_connection(args, &place, &token).await {
@@ -385,10 +394,10 @@ async fn connect(args: &StdioArgs, context: &CliContext, may_renew: bool) -> Cli
                 let token = token::renew_token(&token, &place, context).await?;
                 open_connection(args, &place, &token).await
             }
-            done => done,
+            result => result,
         }
     };
-    tokio::time::timeout(CONNECT, trying).await.unwrap_or_else(|_| {
+    tokio::time::timeout(CONNECT_TIMEOUT, attempt).await.unwrap_or_else(|_| {
         Err(CliError::new("the gateway did not respond in time")
             .with_code("unreachable")
             .with_hint("check the gateway's log, or run `toolway doctor`"))
