@@ -139,7 +139,7 @@ fn all_errors_are_reported_with_their_lines() {
     .load_errors();
     let starts = [
         "toolway.toml:1: unknown setting lisen | did you mean listen?",
-        "toolway.toml:6: workers: is string \"many\", not a whole number of at least 0 | Threads",
+        "toolway.toml:6: workers: is string \"many\", not a whole number of at least 0 | Number of threads",
         "toolway.toml:7: limits is a table of settings, not one setting | start a table with [limits] and set ",
         "toolway.toml:11: unknown setting timeouts.frame_bytes | did you mean limits.frame_bytes?",
         "toolway.toml:13: unknown setting wherever.x | remove it",
@@ -183,7 +183,7 @@ fn variables_of_other_programs_are_ignored() {
 #[test]
 fn a_missing_setting_is_reported_at_its_table() {
     let wrong = case(Some("\n[tls]\ncert = \"c.pem\"\n"), &[], &[]).load_errors();
-    assert!(wrong[0].starts_with("toolway.toml:3: tls.key: missing"), "{wrong:#?}");
+    assert!(wrong[0].starts_with("toolway.toml:3: tls.key: is missing, but tls.cert is set"), "{wrong:#?}");
 }
 
 #[test]
