@@ -143,7 +143,7 @@ pub fn line_of(text: &str, offset: usize) -> usize {
 pub fn read_text(path: &Path, max: u64) -> Result<Option<String>, FileProblem> {
     bounded_read::read_text(path, max).map_err(|error| {
         let message = match error {
-            ReadError::NotRegular => "it is no regular file".to_owned(),
+            ReadError::NotRegular => "it is not a regular file".to_owned(),
             ReadError::TooLong(max) => format!("the file is longer than {max} bytes"),
             ReadError::Io(error) => format!("the file can't be read: {error}"),
         };

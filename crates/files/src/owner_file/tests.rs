@@ -28,7 +28,7 @@ fn only_regular_files_within_the_limit_are_read() {
     fs::write(&path, "1234").unwrap();
     assert_eq!(read_text(&path, 4), Ok(Some("1234".to_owned())));
     assert_eq!(read_text(&path, 3).unwrap_err().message, "the file is longer than 3 bytes");
-    assert_eq!(read_text(folder.path(), 4).unwrap_err().message, "it is no regular file");
+    assert_eq!(read_text(folder.path(), 4).unwrap_err().message, "it is not a regular file");
     fs::write(&path, b"\xff").unwrap();
     assert!(read_text(&path, 4).unwrap_err().message.starts_with("the file can't be read: "));
 }
