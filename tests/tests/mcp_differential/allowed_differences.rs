@@ -89,9 +89,9 @@ fn assert_unasked(of: &str, value: &Value) {
     assert_eq!(value["asked"], json!([]), "{of}");
     let (code, said) = match of {
         "test_sampling" | "test_missing_capability" => {
-            (json!(-32601), "sampling/createMessage can't be asked")
+            (json!(-32601), "does not support sampling/createMessage")
         }
-        "test_list_roots" => (json!(-32601), "roots/list can't be asked"),
+        "test_list_roots" => (json!(-32601), "does not support roots/list"),
         "test_elicitation" => (Value::Null, "action=cancel"),
         _ => (Value::Null, r#"{\"action\":\"cancel\"}"#),
     };

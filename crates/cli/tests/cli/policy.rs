@@ -50,10 +50,7 @@ fn the_deciding_rule_is_shown_with_its_location() {
     assert!(names.contains(&json!("get_current_time")) && !names.contains(&json!("read_file")), "{names:?}");
 
     let owner = folder.run(["policy", "test", "read_file", "--principal", "owner"]).assert_success().stdout;
-    assert!(
-        owner.contains("so policy.default applies") && owner.contains("allowed\n"),
-        "{owner}"
-    );
+    assert!(owner.contains("so policy.default applies") && owner.contains("allowed\n"), "{owner}");
     folder
         .run(["policy", "test", "read_file", "--principal", "nobody"])
         .assert_failure(1, "no token has the id or label");
@@ -122,7 +119,8 @@ fn rules_are_created_changed_ordered_and_removed() {
     assert_eq!(changed["new"], false);
     let asks =
         folder.run(["policy", "test", "get_current_time", "--principal", "script"]).assert_success().stdout;
-    for part in ["allowed after approval", "the owner or the caller", "\"first\" is the first matching rule"] {
+    for part in ["allowed after approval", "the owner or the caller", "\"first\" is the first matching rule"]
+    {
         assert!(asks.contains(part), "{part:?} is not in {asks}");
     }
     for name in ["first", "quiet"] {
