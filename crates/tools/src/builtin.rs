@@ -72,10 +72,10 @@ const DESTRUCTIVE: ToolAnnotations = ToolAnnotations {
 pub const TOOL_NAMES: &[&str] =
     &["get_current_time", "read_file", "write_file", "list_files", "http_request", "find_tools"];
 
-/// All built-in tools.
+/// Creates all built-in tools.
 ///
 /// # Errors
-/// [`BadSpec`] where one of them is not fit to be offered, or two have one name.
+/// [`SpecError`] for an invalid tool or a duplicate name.
 pub fn tools(settings: BuiltinDeps) -> Result<Vec<Arc<dyn Tool>>, SpecError> {
     let BuiltinDeps { clock, zones, files, catalogue, http } = settings;
     let tools = vec![

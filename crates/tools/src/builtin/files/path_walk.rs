@@ -118,7 +118,7 @@ impl<'a> PathWalk<'a> {
     /// file; false where there was a link, which the walk then goes on along.
     ///
     /// # Errors
-    /// [`Fault`] where there is something else, or nothing.
+    /// [`FileAccessError`] if it is not a file or does not exist.
     pub(super) fn ends_at_file(&mut self, name: &OsStr) -> Result<bool, FileAccessError> {
         let metadata = self.dir().symlink_metadata(name)?;
         if metadata.is_symlink() {
