@@ -68,7 +68,8 @@ impl BaseUrl {
         self.with_path(&format!("{base}/{path}"))
     }
 
-    /// Returns the address of `path` for APIs whose base URL has no version, like Anthropic's and Gemini's. Adds the first of `versions`, unless the base URL ends with one of them.
+    /// Returns the address of `path` for APIs whose base URL has no version, like Anthropic's and Gemini's. Adds
+    /// the first of `versions`, unless the base URL ends with one of them.
     pub(crate) fn adding_version(&self, versions: &[&str], path: &str) -> Url {
         let base = self.path();
         let last = base.rsplit('/').next().unwrap_or_default();
