@@ -108,7 +108,7 @@ impl FileAccess {
     }
 }
 
-/// Whether steps lead above where they begin, whatever is there.
+/// Returns true if the steps leave their start folder, regardless of the files there.
 fn escapes_start(steps: &VecDeque<PathStep>) -> bool {
     let mut depth = 0_usize;
     steps.iter().any(|step| match step {
