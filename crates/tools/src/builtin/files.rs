@@ -2,9 +2,9 @@
 //!
 //! A path is relative to the calling agent's own folder, `files/{agent}` in the data folder (`files/shared`
 //! for calls outside an agent), or begins with the name of a folder that the owner lists. Each
-//! component of the path is opened separately, starting at an open handle of that folder ([`path_walk`]). The system
+//! component of the path is opened separately, starting at an open handle of that folder (`path_walk`). The system
 //! follows no links; the target of a link is opened in the same way. Every opened file or folder is compared with the
-//! data folder by its identity, not by its name ([`data_folder_guard`]). So no other spelling, link or mount leads into the data
+//! data folder by its identity, not by its name (`data_folder_guard`). So no other spelling, link or mount leads into the data
 //! folder.
 
 mod agent_folder;

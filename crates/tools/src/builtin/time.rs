@@ -35,8 +35,8 @@ pub struct TimeZones(Arc<LazyLock<SystemTimeZones, Box<dyn FnOnce() -> SystemTim
 type SystemTimeZones = (TimeZone, TimeZoneDatabase);
 
 impl TimeZones {
-    /// Creates the zones from a function, which runs at the first use. `jiff::tz::db()` returns the computer's zones or,
-    /// if it has none, the bundled ones.
+    /// Creates the zones from a function, which runs at the first use. `jiff::tz::db()` returns the computer's zones
+    /// or, if it has none, the bundled ones.
     #[must_use]
     pub fn new(find: impl FnOnce() -> SystemTimeZones + Send + 'static) -> Self {
         Self(Arc::new(LazyLock::new(Box::new(find))))

@@ -10,7 +10,7 @@ const MAX_PLAIN: usize = 64;
 /// Maximum length of the readable part of a changed name.
 const MAX_STEM: usize = 32;
 
-/// Returns the name of an agent's own folder under `files`; `shared` if there is no agent. No two agents share a folder.
+/// Returns the name of an agent's own folder under `files`; `shared` if there is no agent. No agents share a folder.
 /// A name is never a path or hidden, and is different on file systems that ignore case.
 ///
 /// Names of `a-z`, `0-9`, `-` and `_` stay unchanged. Others are converted to lower case, lose all other characters,

@@ -21,10 +21,10 @@ pub(super) struct RootFolder {
 }
 
 impl FileAccess {
-    /// Opens it for reading.
+    /// Opens the folder for reading.
     ///
     /// # Errors
-    /// [`Fault::NotFound`] also where the caller's own has never been written to.
+    /// [`FileAccessError::NotFound`] if the folder does not exist. The caller's own folder is created by the first write.
     pub(super) fn open_root(
         &self,
         agent: Option<&str>,
@@ -39,7 +39,7 @@ impl FileAccess {
     /// Opens the folder for writing. Creates the caller's own folder if it does not exist.
     ///
     /// # Errors
-    /// [`Fault::ReadOnlyFolder`] where the owner lists it for reading only.
+    /// [`FileAccessError::ReadOnlyFolder`] if the owner has not set `write = true` for it.
     pub(super) fn open_root_to_write(
         &self,
         agent: Option<&str>,
