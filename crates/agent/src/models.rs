@@ -1,5 +1,5 @@
-//! The models that the owner has set up, in the file `models.toml`: which providers there are, with which keys, and
-//! what is known of single models. The file is read here and never written.
+//! The model catalog: the providers in `models.toml`, the locations of their keys, and options of single models. This
+//! module reads the file and never writes it.
 
 mod file;
 mod keyed_provider;
@@ -67,21 +67,21 @@ impl ModelRef {
     }
 }
 
-/// Error: no model could be selected.
+/// Error for a missing or unknown model.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ModelLookupError {
-    /// None is set up.
+    /// No model is configured.
     #[error("no model is set up")]
     NoneConfigured,
-    /// None of this name.
+    /// No model has this name.
     #[error("there is no model provider {name:?}")]
     Unknown {
         /// The name that was asked for.
         name: String,
-        /// Names that there are and that are close to it.
+        /// Similar names of configured models.
         close: Vec<String>,
     },
-    /// Only its provider is named, for which no model is set.
+    /// The name is that of a provider, and the provider has no default model.
     #[error("{name:?} is a model provider without a default model")]
     NoDefaultModel {
         /// The provider's name.
@@ -89,11 +89,11 @@ pub enum ModelLookupError {
     },
 }
 
-/// A model provider that is set up.
+/// Configured model provider.
 #[derive(Debug, Clone)]
 struct ConfiguredProvider {
     provider: Arc<dyn ModelProvider>,
-    /// The same where it reads its key itself.
+    /// The same provider, if it reads its key itself.
     keyed: Option<KeyedProvider>,
     preset: Option<String>,
     base_url: String,
@@ -109,7 +109,7 @@ pub struct ModelCatalog {
     provider_factory: ProviderFactory,
     /// Held while the file is read.
     reload_lock: tokio::sync::Mutex<()>,
-    /// The file as it was when it was last read.
+    /// Stamps of the files at the last read.
     last_read: Mutex<FileStamps>,
     providers: ArcSwap<Vec<ConfiguredProvider>>,
     problems: ArcSwap<Vec<FileProblem>>,
@@ -147,8 +147,8 @@ impl ModelCatalog {
         Arc::new(models)
     }
 
-    /// The model providers, in the order of the file: the first is what agents that name none use. Looks whether
-    /// their keys are there, so it may take a moment.
+    /// Returns the model providers in the order of the file. The first one is the default for agents. Checks for each
+    /// provider if its key exists, so it may take a moment.
     pub async fn list(&self) -> Vec<ModelView> {
         let (set_up, keys) = (self.providers.load_full(), Arc::clone(&self.keys));
         let view = move || set_up.iter().map(|it| it.view(&*keys)).collect();
@@ -159,7 +159,7 @@ impl ModelCatalog {
     /// model.
     ///
     /// # Errors
-    /// [`NoModel`].
+    /// [`ModelLookupError`].
     pub fn get(&self, name: Option<&str>) -> Result<ModelRef, ModelLookupError> {
         let set_up = self.providers.load();
         let Some(name) = name else {
@@ -180,11 +180,11 @@ impl ModelCatalog {
         }
     }
 
-    /// Makes one small call of a tool and says what works. `id` is the model to ask where it is not the provider's
-    /// set one. Its key is read anew: what is tried is what is set up now.
+    /// Tests a provider with one small tool call. `id` selects another model than the configured one. The key is read
+    /// again, so that the test uses the current key.
     ///
     /// # Errors
-    /// [`NoModel::NoneSetUp`], [`NoModel::Unknown`].
+    /// [`ModelLookupError::NoneConfigured`], [`ModelLookupError::Unknown`].
     pub async fn test(&self, name: &str, id: Option<&str>) -> Result<ModelTestReport, ModelLookupError> {
         let asked = id.map_or_else(|| name.to_owned(), |id| format!("{name}/{id}"));
         let model = match self.get(Some(&asked)) {
@@ -311,7 +311,7 @@ impl ConfiguredProvider {
     }
 }
 
-/// Names that are close to that of a provider that is not there: of others, and of models where one is named alone.
+/// Returns names similar to an unknown provider's name. If the name is that of a model, returns its full names instead.
 fn close_names(set_up: &[ConfiguredProvider], provider: &str, name: &str) -> Vec<String> {
     let of_model = set_up.iter().flat_map(|it| {
         let ids = it.models.keys().map(String::as_str).chain(it.model.as_deref());

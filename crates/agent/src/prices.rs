@@ -6,10 +6,10 @@
 //! currency = "USD"
 //!
 //! [[price]]
-//! model = "openai/gpt-*"      # a pattern over NAME/ID; the first that fits counts
+//! model = "openai/gpt-*"      # pattern for NAME/ID; the first matching price applies
 //! input = 1.25                # each per million tokens
-//! cached = 0.125              # read from the provider's cache; like input where nothing is said
-//! cache_written = 1.25        # written into it; likewise
+//! cached = 0.125              # read from the provider's cache; default: the value of input
+//! cache_written = 1.25        # written to the cache; same default
 //! output = 10.0               # thinking included
 //! up_to_input_tokens = 200000        # only for requests that read at most so many tokens
 //! context_window = 400000     # how many the model can read

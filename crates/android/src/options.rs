@@ -1,20 +1,21 @@
-//! Options of a bridge.
+//! Options of the bridge between a device and app providers.
 
 use std::time::Duration;
 
-/// Timeouts and permissions of a bridge.
+/// Timeouts of a bridge, and its permission to open apps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BridgeOptions {
     /// Timeout for listing one provider's tools.
     pub list_timeout: Duration,
-    /// Timeout of a call if the gateway has none.
+    /// Timeout of a call without a deadline from the gateway.
     pub call_timeout: Duration,
-    /// Timeout for a person's authorization. The gateway pauses its clock for up to two minutes per call.
+    /// Timeout for the user's authorization of an app. It must be shorter than the two minutes for which the gateway
+    /// pauses the deadline of a call.
     pub consent_timeout: Duration,
-    /// Time to wait for further changes after one: an update is several broadcasts.
+    /// Delay between a change of a package and the next scan: Android sends several broadcasts for one update.
     pub settle: Duration,
-    /// True if an app may be opened for a call if its process can't be started otherwise. Apps are never
-    /// opened to list tools.
+    /// True if a call may open an app whose process Android does not start otherwise. Listing tools never opens
+    /// an app.
     pub launch_apps: bool,
 }
 

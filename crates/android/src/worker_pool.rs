@@ -19,11 +19,11 @@ const MAX_RUNNING_PER_APP: usize = 16;
 /// Maximum number of running and waiting calls of one app. Further calls fail at once, so that they do not
 /// take capacity from other apps.
 const MAX_WAITING_PER_APP: usize = 32;
-/// Number of abandoned threads in one provider above which it gets no further calls.
+/// Maximum number of abandoned threads of one provider. At this number, the provider gets no further calls.
 pub const MAX_STUCK_PER_PROVIDER: usize = 3;
-/// Number of abandoned threads in all providers of one app above which it gets no further calls.
+/// Maximum number of abandoned threads of one app. At this number, the app gets no further calls.
 const MAX_STUCK_PER_APP: usize = 6;
-/// Number of all abandoned threads above which no further calls are made.
+/// Maximum number of abandoned threads. At this number, no app gets further calls.
 const MAX_STUCK: usize = 128;
 /// Time after which an idle thread ends.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(20);

@@ -9,13 +9,13 @@ use crate::problem::DefinitionProblem;
 #[derive(Debug, Deserialize)]
 #[serde(untagged, expecting = "parameters are a table, or JSON in a string")]
 pub enum ParameterSchema {
-    /// JSON.
+    /// JSON text.
     Text(String),
-    /// TOML.
+    /// TOML table.
     Table(toml::Table),
 }
 
-/// Schema as JSON. Unknown arguments are refused by default.
+/// Converts the schema to JSON. Arguments that it does not name are rejected, unless it says otherwise.
 pub(crate) fn build_schema(given: Option<ParameterSchema>) -> Result<Value, DefinitionProblem> {
     let schema = match given {
         None => json!({ "type": "object" }),

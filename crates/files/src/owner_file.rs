@@ -119,7 +119,7 @@ pub struct TextPosition {
 }
 
 impl TextPosition {
-    /// The place of an offset in bytes. An offset after the end is the end.
+    /// Returns the position of a byte offset. An offset after the end is the end.
     #[must_use]
     pub fn of(text: &str, offset: usize) -> Self {
         let before = text.get(..text.floor_char_boundary(offset)).unwrap_or(text);

@@ -256,7 +256,7 @@ impl Gateway {
         self.app.reload().await
     }
 
-    /// Applies settings that take effect at once ([`Settings::counts_at_once`]). Others take effect at the
+    /// Applies settings that take effect at once ([`Settings::applies_immediately`]). Others take effect at the
     /// next start. All settings are checked before any is replaced.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
-//! Writes the bodies of requests, one a line, so that they can be held against what the providers' own SDKs send:
+//! Writes the bodies of requests, one a line, so that a test can compare them with the requests of the providers' SDKs:
 //! `{"kind", "conversation", "schema", "model", "version", "body"}`. Every conversation is sent with every set
-//! of tools, to one model or another. Deterministic; nothing is read and nobody is asked.
+//! of tools, to a model of each provider kind. The output is deterministic and uses no network.
 
 #![allow(clippy::print_stdout, reason = "writing lines is what it is for")]
 

@@ -1,5 +1,5 @@
-//! The arguments of tool calls on their way back to a provider. They are always one JSON object that the API can
-//! read: what a model wrote may be cut or malformed.
+//! Prepares the arguments of earlier tool calls for the next request. A model's arguments may be cut or malformed, but
+//! the APIs accept only valid JSON objects.
 
 use std::borrow::Cow;
 
@@ -19,7 +19,7 @@ const MAX_LEVELS: usize = 32;
 const UNREADABLE_FIELD: &str = "unreadable_arguments";
 
 /// Returns the arguments of a call as an object, with the property names of the converted tool. Anything else is
-/// wrapped in an object: the APIs accept only objects, and the tool's result already says what was wrong.
+/// wrapped in an object: the APIs accept only objects, and the tool's result already describes the error.
 pub(crate) fn arguments_json(call: &ToolCall, tools: &ConvertedTools) -> RawJson {
     let text = call.arguments.trim();
     if text.is_empty() && !call.is_cut {
@@ -32,8 +32,9 @@ pub(crate) fn arguments_json(call: &ToolCall, tools: &ConvertedTools) -> RawJson
     wrap_unreadable(text)
 }
 
-/// Returns whether every API can read a JSON text. Some refuse a number beyond the range of a double, half of a
-/// surrogate pair in `\u` escapes, or deep nesting, and then they refuse the conversation for good.
+/// Returns whether every API can read a JSON text. Some reject numbers beyond the range of a double, half of a
+/// surrogate pair in `\u` escapes, or deep nesting. The text stays in the conversation, so they would reject all later
+/// requests too.
 pub(crate) fn is_readable(json: &str) -> bool {
     let has_escaped_half = || json.contains(r"\ud") || json.contains(r"\uD");
     let has_exponent = || {

@@ -1,5 +1,5 @@
-//! Fields that servers send in odd forms. A field that is not what it should be counts as not there; it does not
-//! make its whole event unreadable.
+//! Lenient deserialization for fields that some servers send with a wrong type. Such a field counts as missing, so that
+//! the rest of the event stays readable.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -12,7 +12,7 @@ pub(crate) fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<
     deserializer.deserialize_any(LenientVisitor::<String>(PhantomData))
 }
 
-/// A text, borrowed where it can be; anything else is none. With `borrow` besides.
+/// Deserializes a string, borrowed if possible. Other types become `None`. Needs serde's attribute `borrow` too.
 pub(crate) fn borrowed<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<Cow<'de, str>>, D::Error> {

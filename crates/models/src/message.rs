@@ -46,9 +46,9 @@ pub enum MessagePart {
     },
     /// Thinking of the model before its response.
     Thinking {
-        /// The text, or a summary of it; empty where the provider keeps it to itself.
+        /// The text or a summary of it. Empty if the provider hides it.
         text: String,
-        /// Its signature or its encrypted form, without which it is not sent again.
+        /// Signature or encrypted form. Thinking without it is not sent back to the provider.
         opaque: Option<OpaqueState>,
     },
     /// A tool that the model wants to be run.
@@ -60,8 +60,8 @@ pub enum MessagePart {
 /// A tool that the model wants to be run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolCall {
-    /// Our id, which is the call's in the engine and in its record. The provider's own id, where it gave one, is
-    /// in `opaque` under `"id"`.
+    /// Id of the call in the engine and in the call record. If the provider has its own id, it is in `opaque` under
+    /// `"id"`.
     pub id: CallId,
     /// Name of the tool as the model knows it.
     pub name: String,
@@ -111,7 +111,7 @@ impl MessagePart {
         Self::Text { text: text.into(), opaque: None }
     }
 
-    /// The text, where it is a text part.
+    /// Returns the text of a text part.
     #[must_use]
     pub fn as_text(&self) -> Option<&str> {
         match self {
@@ -150,7 +150,7 @@ impl ModelMessage {
 }
 
 impl OpaqueState {
-    /// The data, where it is for this provider.
+    /// Returns the data if it comes from this provider.
     #[must_use]
     pub fn for_provider(&self, provider: &str) -> Option<&RawJson> {
         (&*self.provider == provider).then_some(&self.data)

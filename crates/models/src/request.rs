@@ -80,7 +80,7 @@ pub struct ModelOptions {
     /// Stop sequences.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stop: Vec<String>,
-    /// A number that makes its chance repeatable, where the provider has that.
+    /// Seed for reproducible sampling, if the provider supports it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seed: Option<i64>,
     /// Effort for thinking.

@@ -44,8 +44,8 @@ impl<'a> RequestBodyWriter<'a> {
         }
     }
 
-    /// One more field: an object of these fields, in their order, and of what the owner adds to it, whose fields
-    /// count.
+    /// Writes a field with an object: these fields in their order, and the owner's additional fields. The owner's
+    /// fields have priority.
     pub(crate) fn object(&mut self, name: &'static str, ours: &[(&'static str, RawJson)]) {
         let none = JsonObject::new();
         let theirs = match self.extra.get(name) {

@@ -1,5 +1,5 @@
-//! Tool results as text for a model. The envelope describes images, audio and other binary content instead of
-//! containing its base64, which no model can read.
+//! Tool results as text for a model. The text is the JSON object of [`ResultEnvelope`]. It describes images, audio and
+//! other binary content, because a model can't read base64.
 
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
@@ -18,11 +18,12 @@ pub(crate) enum ImagePlacement {
     InResult,
     /// In the message that follows.
     InNextMessage,
-    /// Nowhere.
+    /// Not in the request.
     Omitted,
 }
 
-/// Returns a result as text. `kinds` are the media types of images that the model accepts.
+/// Returns a result as text. The text of a `verbatim` result has no envelope. `kinds` are the media types of images
+/// that the model accepts.
 pub(crate) fn result_text(result: &ToolResult, pictures: ImagePlacement, kinds: &[&str]) -> String {
     match &*result.outcome {
         Outcome::Success(output) if result.verbatim => output.joined_text(),
@@ -30,7 +31,7 @@ pub(crate) fn result_text(result: &ToolResult, pictures: ImagePlacement, kinds: 
     }
 }
 
-/// Returns an outcome in the envelope. `kinds` are the media types of images that the model accepts.
+/// Returns an outcome as the JSON text of the envelope. `kinds` are the media types of images that the model accepts.
 pub(crate) fn envelope_text(outcome: &Outcome, pictures: ImagePlacement, kinds: &[&str]) -> String {
     let written = match outcome {
         Outcome::Success(output) if output.content.iter().any(has_bytes) => {
@@ -38,11 +39,11 @@ pub(crate) fn envelope_text(outcome: &Outcome, pictures: ImagePlacement, kinds: 
         }
         _ => serde_json::to_string(&ResultEnvelope(outcome)),
     };
-    // A map with keys that are texts always has a JSON form.
+    // Serialization can't fail: all keys are strings.
     written.unwrap_or_default()
 }
 
-/// Returns the images of a result that the model accepts: base64 and media type.
+/// Returns the images of a result that the model accepts, as pairs of base64 and media type.
 pub(crate) fn sendable_images<'a>(
     outcome: &'a Outcome,
     kinds: &'a [&str],
@@ -59,8 +60,8 @@ pub(crate) fn sendable_images<'a>(
     })
 }
 
-/// Returns whether an image has one of these media types and is valid base64. A provider refuses a request with any
-/// other image, and with it the conversation for good.
+/// Returns whether an image has one of these media types and is valid base64. Other images must not be
+/// sent: the provider would reject the request and, because the image stays in the conversation, all later ones.
 pub(crate) fn is_sendable_image(data: &str, mime_type: &str, kinds: &[&str]) -> bool {
     kinds.contains(&mime_type) && is_base64(data)
 }
@@ -87,7 +88,7 @@ fn has_bytes(part: &ContentPart) -> bool {
     }
 }
 
-/// The envelope of a success, with its bytes described.
+/// Envelope of a successful result with descriptions in place of binary content.
 struct DescribedOutput<'a> {
     output: &'a ToolOutput,
     placement: ImagePlacement,

@@ -8,13 +8,13 @@ use serde::{Deserialize, Serialize};
 pub struct ModelUsage {
     /// Read, those from the provider's cache among them.
     pub input: Option<u64>,
-    /// Written, those spent on thinking among them.
+    /// Number of output tokens, including thinking.
     pub output: Option<u64>,
     /// Number of input tokens from the provider's cache.
     pub cached: Option<u64>,
-    /// Of those read, how many were written into the provider's cache, where that costs extra.
+    /// Number of input tokens written to the provider's cache, if this costs extra.
     pub cache_written: Option<u64>,
-    /// Of those written, how many were spent on thinking.
+    /// Number of output tokens for thinking.
     pub reasoning: Option<u64>,
 }
 
@@ -35,7 +35,7 @@ impl ModelUsage {
         }
     }
 
-    /// This, with what a later report of the same request says in its place.
+    /// Returns these counts, replaced by those of a later report of the same request.
     #[must_use]
     pub fn updated_with(self, later: Self) -> Self {
         Self {

@@ -91,7 +91,7 @@ impl SecretError {
 
 /// Reads secrets.
 pub trait SecretReader: Send + Sync + 'static {
-    /// The secret at this location, as it is now. May block for as long as a small file or the keyring takes.
+    /// Reads the current secret at a location. May block while it reads a file or the keyring.
     ///
     /// # Errors
     /// [`SecretError`] if there is none.

@@ -32,11 +32,11 @@ use time::TimeZones;
 
 /// What the built-in tools are given.
 pub struct BuiltinDeps {
-    /// Tells the time.
+    /// Source of the current time.
     pub clock: Arc<dyn Clock>,
-    /// The computer's own zone, in which the time is told where a call names none, and which zones there are.
+    /// Time zones, and the computer's own zone, the default for calls without a zone.
     pub zones: TimeZones,
-    /// Which files may be read and written.
+    /// Folders that the file tools may read and write.
     pub files: Arc<FileAccess>,
     /// Which tools there are.
     pub catalogue: Arc<dyn ToolCatalogue>,
@@ -72,10 +72,10 @@ const DESTRUCTIVE: ToolAnnotations = ToolAnnotations {
 pub const TOOL_NAMES: &[&str] =
     &["get_current_time", "read_file", "write_file", "list_files", "http_request", "find_tools"];
 
-/// All built-in tools.
+/// Creates all built-in tools.
 ///
 /// # Errors
-/// [`BadSpec`] where one of them is not fit to be offered, or two have one name.
+/// [`SpecError`] for an invalid tool or a duplicate name.
 pub fn tools(settings: BuiltinDeps) -> Result<Vec<Arc<dyn Tool>>, SpecError> {
     let BuiltinDeps { clock, zones, files, catalogue, http } = settings;
     let tools = vec![

@@ -1,5 +1,5 @@
-//! Public forms of sessions, messages, turns and usage, and filters for lists of them. Times are in
-//! milliseconds since the Unix epoch.
+//! Types for reading sessions, messages, turns and usage, and filters for their lists. Times are in milliseconds
+//! since the Unix epoch.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,7 +13,7 @@ use toolway_types::RawJson;
 pub struct SessionListOptions {
     /// Text in the title or in a message.
     pub text: Option<String>,
-    /// Last used agent.
+    /// Agent that was used last in the session.
     pub agent: Option<String>,
     /// Principal of the sessions. Only an owner can set it. By default, an owner sees the sessions of all
     /// principals.
@@ -29,7 +29,7 @@ pub struct SessionListOptions {
 pub struct SessionList {
     /// The sessions, the most recently used first.
     pub sessions: Vec<SessionSummary>,
-    /// Cursor of the next page. None if this is the last page.
+    /// Cursor of the next page. `None` if this is the last page.
     pub next: Option<String>,
 }
 
@@ -38,13 +38,13 @@ pub struct SessionList {
 pub struct SessionSummary {
     /// Id of the session.
     pub id: String,
-    /// Title of the session.
+    /// Title of the session. `None` if it has none yet.
     pub title: Option<String>,
     /// Author of the title.
     pub title_by: TitleBy,
     /// Agent that was used last.
     pub agent: String,
-    /// Owner of the session.
+    /// Principal that the session belongs to.
     pub principal: String,
     /// Time of creation.
     pub created_ms: i64,
@@ -83,7 +83,7 @@ pub struct MessageList {
 pub struct MessageView {
     /// Number of the message in the session, from 1.
     pub seq: u64,
-    /// Turn of the message.
+    /// Id of the turn that the message belongs to.
     pub turn: String,
     /// Author of the message.
     pub role: StoredRole,
@@ -100,7 +100,7 @@ pub struct MessageView {
 pub struct TurnSummary {
     /// Id of the turn. Its calls are recorded under this id.
     pub id: String,
-    /// Number of the message that the turn answers.
+    /// [`seq`](MessageView::seq) of the message that the turn answers.
     pub answers: u64,
     /// State of the turn.
     pub state: TurnState,
@@ -108,7 +108,7 @@ pub struct TurnSummary {
     pub is_replaced: bool,
     /// Time of the start.
     pub started_ms: i64,
-    /// Time of the end.
+    /// Time of the end. `None` if the turn is running.
     pub ended_ms: Option<i64>,
     /// Code of the failure, for programs.
     pub code: Option<String>,
@@ -120,7 +120,7 @@ pub struct TurnSummary {
     pub rounds: u32,
     /// Number of tool calls.
     pub calls: u32,
-    /// Tokens of all its requests.
+    /// Tokens of all requests of the turn.
     pub usage: ModelUsage,
     /// Total cost. `None` if it is not known.
     pub cost: Option<f64>,
@@ -247,6 +247,6 @@ pub struct UsageReportRow {
     pub calls: Option<u64>,
     /// Number of failed calls.
     pub errors: Option<u64>,
-    /// Total duration in milliseconds.
+    /// Total duration of the requests or calls, in milliseconds.
     pub duration_ms: u64,
 }

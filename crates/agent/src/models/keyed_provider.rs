@@ -20,10 +20,10 @@ use toolway_types::RawJson;
 
 use toolway_secrets::{SecretLocation, SecretReader};
 
-/// Makes a provider of what the owner set up.
+/// Creates a provider from its configuration.
 pub(crate) type ProviderFactory = Arc<dyn Fn(ProviderConfig) -> Arc<dyn ModelProvider> + Send + Sync>;
 
-/// A provider whose key is read when it is needed. Cheap to clone; all clones are one.
+/// A provider that reads its key when it needs it. Cheap to clone; clones share their state.
 #[derive(Clone)]
 pub(super) struct KeyedProvider(Arc<KeyedProviderInner>);
 
@@ -82,10 +82,10 @@ impl KeyedProvider {
         self.load_provider().await
     }
 
-    /// The provider with its key as it is now, where that is another than `refused`.
+    /// Loads the provider again. Returns it if its key differs from the `refused` one.
     async fn provider_with_new_key(&self, refused: &ProviderWithKey) -> Option<ProviderWithKey> {
         self.0.location.as_ref()?;
-        // Where it can't be read any more, the provider's own word says enough.
+        // If the key can't be read any more, the caller reports the provider's error.
         let renewed = self.load_provider().await.ok()?;
         let text = |it: &ProviderWithKey| it.key.as_ref().map(|key| key.expose_secret().to_owned());
         (text(&renewed) != text(refused)).then_some(renewed)

@@ -1,4 +1,4 @@
-//! Models as they are shown, and what a test of one found.
+//! Public descriptions of models, and reports of model tests.
 
 use std::collections::BTreeMap;
 

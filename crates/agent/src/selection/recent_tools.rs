@@ -1,5 +1,5 @@
-//! The tools that a conversation used or found most recently. They are derived from the messages, so that
-//! they are the same after a restart.
+//! The tools that a conversation called, or found with `find_tools`, most recently. They are derived from the stored
+//! messages, so they are the same after a restart.
 
 use std::collections::VecDeque;
 
@@ -8,10 +8,10 @@ use toolway_types::Outcome;
 
 /// Maximum number of remembered names: more than any request contains.
 const MAX_NAMES: usize = 256;
-/// The tool that finds others, by its name for models.
+/// Full name of the built-in tool that searches for tools.
 const FIND_TOOLS_NAME: &str = "find_tools";
 
-/// Names of tools for models, the most recent first.
+/// Full names of the recent tools, the most recent first.
 #[derive(Debug, Default)]
 pub(crate) struct RecentTools {
     names: VecDeque<String>,
@@ -24,12 +24,13 @@ impl RecentTools {
         self.version
     }
 
-    /// Returns the recency of a tool's last use or find: 0 is the most recent tool.
+    /// Returns the position of a tool in the order of last use: 0 is the most recent tool. `None` if the tool was
+    /// neither called nor found.
     pub(super) fn recency(&self, name: &str) -> Option<usize> {
         self.names.iter().position(|it| it == name)
     }
 
-    /// Records all tools that were used or found in a message as more recent than the earlier ones.
+    /// Records the tools that a message calls or finds. They become more recent than all earlier ones.
     pub(crate) fn record_message(&mut self, message: &ModelMessage) {
         for part in &message.parts {
             match part {

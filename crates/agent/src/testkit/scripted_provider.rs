@@ -1,4 +1,4 @@
-//! A model provider that follows a script.
+//! A fake model provider for tests. It answers with scripts and records the requests.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -18,10 +18,12 @@ use toolway_models::{
 };
 use toolway_types::{CallId, RawJson};
 
-/// A step of a script.
+/// Step of a script.
 #[derive(Debug, Clone)]
 pub(crate) enum ScriptStep {
+    /// Emits an event.
     Say(ModelEvent),
+    /// Emits an error.
     Fail(ModelError),
     /// Waits until the gate is open.
     Wait(Arc<ScriptGate>),
@@ -31,10 +33,10 @@ pub(crate) enum ScriptStep {
     Panic,
 }
 
-/// One answer. The stream ends with it.
+/// Steps of one answer. The stream ends after the last step.
 pub(crate) type ModelScript = Vec<ScriptStep>;
 
-/// Pauses a script until it is opened.
+/// Gate at which a script waits until the test opens it.
 #[derive(Debug)]
 pub(crate) struct ScriptGate {
     open: Semaphore,
@@ -66,7 +68,7 @@ impl ScriptGate {
 pub(crate) struct ScriptedProvider {
     name: Arc<str>,
     pub(crate) max_tools: usize,
-    /// Tools that it can't express.
+    /// Names of the tools that [`convert_tool`](ModelProvider::convert_tool) rejects.
     pub(crate) inexpressible_tools: Vec<String>,
     scripts: Mutex<VecDeque<ModelScript>>,
     requests: Mutex<Vec<Arc<ModelRequest>>>,
@@ -152,7 +154,7 @@ impl ModelProvider for ScriptedProvider {
         self.requests.lock().push(request);
         let mut scripts = self.scripts.lock();
         let script = if scripts.len() > 1 { scripts.pop_front() } else { scripts.front().cloned() };
-        // A script is created anew each time, and its calls have their own ids.
+        // The last script is used several times, but call ids must be unique.
         let script = script.unwrap_or_default().into_iter().map(duplicate_step).collect();
         let speaking = ScriptedStream { script, dropped: Arc::clone(&self.dropped_streams) };
         Box::pin(stream::unfold(speaking, |mut speaking| async move {
@@ -199,7 +201,7 @@ pub(crate) fn usage(input: u64, output: u64) -> ScriptStep {
     ScriptStep::Say(ModelEvent::Usage(usage))
 }
 
-/// Creates a whole answer with text.
+/// Creates a complete answer with text.
 pub(crate) fn text_answer(words: &str) -> ModelScript {
     vec![
         ScriptStep::Say(ModelEvent::Started { model: Some("fake-1".to_owned()) }),
@@ -220,7 +222,7 @@ fn call(name: &str, arguments: &str, is_cut: bool) -> ScriptStep {
     })))
 }
 
-/// Creates a whole answer that calls tools.
+/// Creates a complete answer that calls tools.
 pub(crate) fn tool_call_answer(calls: &[(&str, &str)]) -> ModelScript {
     let mut script = vec![ScriptStep::Say(ModelEvent::Started { model: None })];
     script.extend(calls.iter().map(|(name, arguments)| call(name, arguments, false)));

@@ -1,7 +1,6 @@
 //! Repairs a conversation so that every model provider accepts it: each tool call has exactly one result, the
-//! results of an answer are in the next message and in order, and nothing else has results. Providers refuse
-//! other histories, and would refuse them again at each attempt: an aborted call would end the conversation
-//! for good.
+//! results of an answer are in the next message and in order, and nothing else has results. Providers reject
+//! other histories. Without the repair, one aborted call would make every later request of the conversation fail.
 //!
 //! No text is ever dropped: a result without a call becomes a text, and a call without a result gets an
 //! error. Repairing a valid conversation changes nothing.

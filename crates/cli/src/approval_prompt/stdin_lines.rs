@@ -9,7 +9,7 @@ use crate::terminal::{TerminalMode, TerminalModeGuard};
 /// Maximum number of buffered lines; the thread stops reading until there is room.
 const LINE_CAPACITY: usize = 16;
 
-/// Lines from standard input. Reading starts with the first call of `next_line`: what is typed before is for the shell.
+/// Lines from standard input. Reading starts with the first call of `next_line`; earlier input stays for the shell.
 /// The terminal echoes while lines are read.
 #[derive(Debug, Default)]
 pub(crate) struct StdinLines {

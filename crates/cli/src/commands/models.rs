@@ -1,5 +1,5 @@
-//! `toolway models`: manages model providers in `models.toml` of the data folder. Only this command writes the file, on
-//! the gateway's computer: API keys and URLs must not be redirected over the network.
+//! `toolway models`: manages model providers in `models.toml` of the data folder. The gateway only reads
+//! the file, so that nobody can send an API key to another URL over the network.
 
 mod add;
 mod list;
@@ -22,7 +22,7 @@ use crate::error::{CliError, CliProblem, CliResult};
 use crate::folder::private_file;
 use crate::settings;
 
-/// Hint about the format of the file.
+/// Hint for errors in `models.toml`.
 pub(crate) const FORMAT_HINT: &str = "see docs/models.md for the format";
 
 /// Subcommands of `toolway models`.
@@ -62,7 +62,7 @@ pub(crate) async fn run(command: ModelsCommand, context: &CliContext) -> CliResu
     }
 }
 
-/// Opens the model providers of this data folder like a gateway does.
+/// Loads the model providers of the data folder in the same way as the gateway.
 pub(crate) async fn open_models(context: &CliContext) -> CliResult<Arc<ModelCatalog>> {
     let loaded = settings::load(&context.setting_sources(Vec::new()))
         .map_err(|wrong| settings::settings_error(&wrong))?;
@@ -74,12 +74,12 @@ pub(crate) async fn open_models(context: &CliContext) -> CliResult<Arc<ModelCata
     Ok(ModelCatalog::open(ModelCatalogDeps { file: context.folder.models(), keys, http }).await)
 }
 
-/// Reads the file; empty if it does not exist.
+/// Reads `models.toml`. Returns an empty text if the file does not exist.
 fn read_models_file(context: &CliContext) -> CliResult<String> {
     Ok(private_file::read(&context.folder.models())?.unwrap_or_default())
 }
 
-/// Validates a text and replaces the file with it.
+/// Validates the new text of `models.toml` and writes it.
 fn write_models_file(text: &str, context: &CliContext) -> CliResult {
     let path = context.folder.models();
     toolway_agent::models::check(text, &path).map_err(|problems| models_file_error(&problems))?;
@@ -89,7 +89,7 @@ fn write_models_file(text: &str, context: &CliContext) -> CliResult {
     private_file::replace(&path, text.as_bytes())
 }
 
-/// Creates the error for an invalid file of the owner.
+/// Creates the error for an invalid `models.toml`.
 pub(crate) fn models_file_error(problems: &[FileProblem]) -> CliError {
     let what = match problems {
         [_] => "the file is invalid".to_owned(),

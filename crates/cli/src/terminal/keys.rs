@@ -1,15 +1,15 @@
-//! Keys as a terminal sends them, read one by one on a thread of their own.
+//! Reads single keys from a terminal, on its own thread.
 
 use std::io;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tokio::sync::mpsc;
 
-/// Keys that wait to be taken; whoever types more waits.
+/// Maximum number of buffered keys; the thread stops reading until there is room.
 const KEY_CAPACITY: usize = 64;
-/// How long after an escape the rest of a sequence may take, in nanoseconds. What comes later is a key of its own.
+/// Maximum time between an escape and the rest of its sequence, in nanoseconds. After that, the escape is a key itself.
 const SEQUENCE_TIMEOUT_NS: i64 = 50_000_000;
-/// No sequence is longer, in bytes.
+/// Maximum length of a sequence, in bytes.
 const MAX_SEQUENCE: usize = 16;
 
 /// One key.
@@ -26,13 +26,13 @@ pub(crate) enum KeyPress {
     Backspace,
     /// Ctrl-C.
     Interrupt,
-    /// Ctrl-D: there will be no more.
+    /// Ctrl-D or the end of the input: no key follows.
     Eof,
     /// A character.
     Char(char),
 }
 
-/// Reads keys until nobody wants them or there are no more. The terminal must be in [`super::Mode::Keys`].
+/// Reads keys until the receiver is dropped or the input ends. The terminal must be in [`super::TerminalMode::Raw`].
 pub(crate) fn spawn_reader() -> mpsc::Receiver<KeyPress> {
     let (sender, keys) = mpsc::channel(KEY_CAPACITY);
     std::thread::spawn(move || {
@@ -60,7 +60,7 @@ pub(crate) fn spawn_reader() -> mpsc::Receiver<KeyPress> {
     keys
 }
 
-/// Whether there is more to read within so many nanoseconds.
+/// Returns true if standard input has data within this time.
 fn has_input_within(nanoseconds: i64) -> bool {
     let stdin = io::stdin();
     let mut polled = [PollFd::new(&stdin, PollFlags::IN)];
@@ -68,31 +68,31 @@ fn has_input_within(nanoseconds: i64) -> bool {
     poll(&mut polled, Some(&wait)).is_ok_and(|ready| ready > 0)
 }
 
-/// Turns bytes into keys.
+/// Decodes bytes into keys.
 #[derive(Debug, Default)]
 struct KeyDecoder {
-    /// What has come of a key that is not whole.
+    /// Bytes of an incomplete key.
     pending: Vec<u8>,
 }
 
 impl KeyDecoder {
-    /// Whether a key has begun that is not whole.
+    /// Returns true if a key is incomplete.
     fn is_in_sequence(&self) -> bool {
         !self.pending.is_empty()
     }
 
-    /// Nothing follows: an escape that began a sequence was the key itself.
+    /// Ends an incomplete key. A single escape is the Escape key; other bytes are dropped.
     fn flush(&mut self) -> Option<KeyPress> {
         let held = std::mem::take(&mut self.pending);
         (held.as_slice() == [0x1b]).then_some(KeyPress::Escape)
     }
 
-    /// The key that this byte ends; none where it ends none, or one that nobody here wants.
+    /// Adds a byte. Returns the key that it completes; `None` for an incomplete or unknown key.
     fn feed(&mut self, byte: u8) -> Option<KeyPress> {
         self.pending.push(byte);
         let (key, is_whole) = match self.pending.as_slice() {
             [0x1b] => (None, false),
-            // Escape and then a key: the second one counts only as what follows.
+            // `ESC [` and `ESC O` start a sequence.
             [0x1b, b'[' | b'O'] => (None, false),
             [0x1b, b'O', last] => (parse_sequence(b"", *last), true),
             [0x1b, b'[', within @ .., last] => match last {

@@ -1,4 +1,4 @@
-//! Tasks that the engine no longer waits for. Blocking ones are counted until they end.
+//! Tasks that the engine no longer waits for. The engine aborts them, and counts those that block until they end.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -39,6 +39,7 @@ pub(super) async fn wait_or_abandon<T: Send + 'static>(
     let mut waiting = AbandonGuard(Some(task), engine);
     let ended = match &mut waiting.0 {
         Some(task) => task.await,
+        // Unreachable: the guard holds the task until it ends.
         None => std::future::pending().await,
     };
     waiting.0 = None;

@@ -1,10 +1,11 @@
-//! Truncates a result for a model, and adds a note about the omitted text. The record of the call keeps more.
+//! Truncates the outcome of a call to the length that a model may read, and adds a note with the number of omitted
+//! bytes. The call record keeps more of the text.
 
 use std::sync::Arc;
 
 use toolway_types::{CallId, ContentPart, Outcome, ToolError, ToolOutput};
 
-/// Truncates an outcome to at most `limit` bytes of text.
+/// Truncates an outcome to at most `limit` bytes of text, and adds a note. A shorter outcome stays unchanged.
 pub(super) fn truncate_for_model(outcome: &Arc<Outcome>, limit: usize, call: CallId) -> Arc<Outcome> {
     match outcome.as_ref() {
         Outcome::Success(output) if text_size(output) > limit => {
@@ -17,7 +18,8 @@ pub(super) fn truncate_for_model(outcome: &Arc<Outcome>, limit: usize, call: Cal
     }
 }
 
-/// Length of the text that a model reads, in bytes. A structured value is read instead of the text.
+/// Returns the number of bytes that a model reads. If there is a structured value, the model reads it instead of the
+/// text parts.
 fn text_size(output: &ToolOutput) -> usize {
     let texts = output.content.iter().map(|part| match (part.as_text(), &output.structured) {
         (Some(text), None) => text.len(),
@@ -27,7 +29,7 @@ fn text_size(output: &ToolOutput) -> usize {
     texts.sum::<usize>() + output.structured.as_ref().map_or(0, |value| value.get().len())
 }
 
-/// Text inside a part that is not a text part.
+/// Returns the text inside a resource or a resource link.
 fn inner_text(part: &ContentPart) -> Option<&str> {
     match part {
         ContentPart::Resource { resource } => resource.get("text")?.as_str(),
@@ -36,7 +38,7 @@ fn inner_text(part: &ContentPart) -> Option<&str> {
     }
 }
 
-/// Truncates an output. A truncated structured value is no longer JSON, so it becomes text.
+/// Truncates an output. A structured value becomes text: it may be truncated, and then it is no longer JSON.
 fn truncate_output(output: &ToolOutput, limit: usize, call: CallId) -> ToolOutput {
     let mut room = TextBudget { remaining: limit, dropped: 0 };
     let mut content = Vec::new();
@@ -65,7 +67,7 @@ fn truncate_output(output: &ToolOutput, limit: usize, call: CallId) -> ToolOutpu
     }
     let note = truncation_note(room.dropped, call);
     match structured {
-        // The note must be read, and text beside a structured value is not.
+        // A model reads no text parts next to a structured value. It would miss the note, so the value becomes text.
         Some(value) => {
             content.insert(0, ContentPart::text(format!("{}\n{note}", value.get())));
         }
@@ -74,7 +76,7 @@ fn truncate_output(output: &ToolOutput, limit: usize, call: CallId) -> ToolOutpu
     ToolOutput::new(content, None)
 }
 
-/// The remaining length of text.
+/// Number of bytes that still fit, and number of dropped bytes.
 struct TextBudget {
     remaining: usize,
     dropped: usize,
@@ -111,7 +113,8 @@ fn error_size(error: &ToolError) -> usize {
     error.message.len() + hint + error.authorize_intent.as_ref().map_or(0, |intent| intent.get().len())
 }
 
-/// Truncates the message first, then the hint. An intent cannot be truncated, so it is kept or dropped.
+/// Truncates the message first, then the hint. `authorize_intent` is kept whole or
+/// dropped, because a part of it is useless.
 fn truncate_error(mut error: ToolError, limit: usize, call: CallId) -> ToolError {
     let mut room = TextBudget { remaining: limit, dropped: 0 };
     let message = room.take_text(&error.message).to_owned();

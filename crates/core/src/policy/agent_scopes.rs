@@ -40,8 +40,8 @@ impl AgentScope {
     /// Creates a scope of the tools whose `source/tool` matches one of the patterns. Patterns that begin with
     /// `!` exclude tools, in any position. `approval` applies if it is stricter than the settings.
     ///
+    /// # Errors
     /// [`GlobError`] for the first invalid pattern.
-    /// [`BadGlob`] names the first pattern that can't be used.
     pub fn new<S: AsRef<str>>(
         patterns: impl IntoIterator<Item = S>,
         approval: ApprovalMode,

@@ -115,7 +115,7 @@ impl ServersFile {
     }
 }
 
-/// The hint that names the documentation of the file.
+/// Hint for errors in the file.
 const FORM: &str = "docs/mcp-servers.md says what may stand here";
 
 /// Records the offset of each field, by the field name of a [`DefinitionError`].

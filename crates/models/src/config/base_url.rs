@@ -57,8 +57,8 @@ impl FromStr for BaseUrl {
 }
 
 impl BaseUrl {
-    /// The address of `path` where the base is written with the version: OpenAI's habit. Only where it has no path
-    /// at all the version is put in, so that `http://localhost:11434` means what it must.
+    /// Returns the address of `path` for APIs whose base URL contains the version, like OpenAI's. If the base URL has
+    /// no path, the version is added: `http://localhost:11434` becomes `http://localhost:11434/v1`.
     pub(crate) fn with_version(&self, version: &str, path: &str) -> Url {
         let base = match self.path() {
             "" => format!("/{version}"),
@@ -68,8 +68,8 @@ impl BaseUrl {
         self.with_path(&format!("{base}/{path}"))
     }
 
-    /// The address of `path` where the base is written without the version, which is put in unless the base ends
-    /// in one of `versions`: Anthropic's and Gemini's habit. The first one counts.
+    /// Returns the address of `path` for APIs whose base URL has no version, like Anthropic's and Gemini's. Adds
+    /// the first of `versions`, unless the base URL ends with one of them.
     pub(crate) fn adding_version(&self, versions: &[&str], path: &str) -> Url {
         let base = self.path();
         let last = base.rsplit('/').next().unwrap_or_default();

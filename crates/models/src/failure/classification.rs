@@ -63,7 +63,7 @@ impl FailureClass {
     }
 }
 
-/// Words by which providers say that a conversation is too long, where they have no code for it (OpenAI and vLLM,
+/// Parts of messages for a too long conversation, for providers without a code for this error (OpenAI and vLLM,
 /// Anthropic twice, Gemini, xAI, Mistral, Groq, llama.cpp, LM Studio twice, Together).
 const CONTEXT_WORDS: &[&str] = &[
     "maximum context length",

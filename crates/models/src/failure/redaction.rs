@@ -11,7 +11,7 @@ const REDACTED_PLACEHOLDER: &str = "[redacted]";
 /// Shorter secrets are not redacted, because they would match ordinary words.
 const MIN_SECRET_BYTES: usize = 6;
 
-/// The text without the key, and without what the headers hold that carry secrets.
+/// Removes the key and the values of secret headers from a text.
 pub(super) fn redact_secrets<'a>(config: &ProviderConfig, text: &'a str) -> Cow<'a, str> {
     let mut text = Cow::Borrowed(text);
     let key = config.key.iter().map(|key| key.expose_secret().trim());

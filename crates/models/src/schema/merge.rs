@@ -1,5 +1,5 @@
-//! Merges schemas: two that must both be valid, or several of which one must be valid. The result accepts at least the
-//! values that the inputs accept together. Anything looser is reported.
+//! Merges JSON Schemas: [`intersect`] for schemas that must all match, [`union`] for alternatives. The result never
+//! rejects a value that it should accept. If it accepts more, the lost constraints are reported.
 
 use std::collections::HashMap;
 
@@ -7,21 +7,23 @@ use serde_json::Number;
 
 use super::json::{OrderedFields, OrderedJson, is_whole};
 
-/// Maximum number of alternatives for one property. With more, any value is valid.
+/// Maximum number of alternatives for one property. With more, the property accepts any value, unless the alternatives
+/// only list values.
 const MAX_ALTERNATIVES: usize = 16;
-/// Maximum number of values in a merged enum. Larger enums are not merged.
+/// Maximum number of values in a merged `enum` or `anyOf`. Larger ones are not merged.
 const MAX_VALUES: usize = 2_000;
 
-/// Constraints that were lost when schemas were merged, in words.
+/// Descriptions of the constraints that were lost when schemas were merged.
 pub(super) type DroppedConstraints = Vec<String>;
 
 /// Options for merging schemas.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct MergeOptions {
-    /// Schemas that can't be merged may become an `allOf` at this level, and in subschemas (`all_of_inside`).
+    /// True if keywords that can't be merged may become an `allOf` at this level.
     pub(super) all_of_here: bool,
+    /// The same for subschemas.
     pub(super) all_of_inside: bool,
-    /// `anyOf` must be the only keyword of its schema.
+    /// True if `anyOf` must be the only keyword of its schema.
     pub(super) any_of_alone: bool,
 }
 
@@ -35,7 +37,8 @@ impl MergeOptions {
     pub(super) const PLAIN: Self = Self { all_of_here: false, all_of_inside: false, any_of_alone: false };
 }
 
-/// Returns the intersection of two schemas; `None` if no value is valid in both.
+/// Returns a schema for the values that match both schemas; `None` if there are none. Adds lost constraints to
+/// `given_up`.
 pub(super) fn intersect(
     a: OrderedFields,
     b: OrderedFields,
@@ -148,7 +151,7 @@ fn excludes_properties(one: &OrderedFields, other: &OrderedFields) -> bool {
     other.has("patternProperties") || named.any(|(name, _)| !known.contains(name))
 }
 
-/// Like [`intersect`], for schemas that may be `true` or `false`; `None` if no value is valid.
+/// Like [`intersect`], for schemas that may be `true` or `false`.
 pub(super) fn intersect_schemas(
     a: OrderedJson,
     b: OrderedJson,
@@ -180,7 +183,7 @@ fn intersect_or_keep(
     })
 }
 
-/// Keywords that have a meaning only together.
+/// Groups of keywords that depend on each other: `then` without `if` has no effect.
 const KEYWORD_GROUPS: [&[&str]; 3] =
     [&["if", "then", "else"], &["contains", "minContains", "maxContains"], &["items", "prefixItems"]];
 
@@ -191,7 +194,7 @@ fn move_to_all_of(
     how: MergeOptions,
     given_up: &mut DroppedConstraints,
 ) {
-    // The keywords of a group have another meaning without each other.
+    // In an `allOf`, a keyword would be separated from its group and change its meaning.
     if !how.all_of_here || KEYWORD_GROUPS.iter().any(|group| group.contains(&name.as_str())) {
         given_up.push(dropped_keyword_note(&name));
         return;
@@ -369,7 +372,7 @@ pub(super) fn union(
     out
 }
 
-/// A property of several alternatives.
+/// Property of at least one alternative.
 #[derive(Default)]
 struct MergedProperty {
     schemas: Vec<OrderedJson>,

@@ -1,11 +1,11 @@
 //! `read_file`, `write_file` and `list_files`, and the fence around them ([`FileAccess`]).
 //!
 //! A path is relative to the calling agent's own folder, `files/{agent}` in the data folder (`files/shared`
-//! for calls outside an agent), or begins with the name of a folder that the owner lists. It is walked one
-//! step at a time from an open handle of that folder ([`walk`]), each step refusing to follow a link by
-//! itself; where a link leads is walked just so. What is opened is compared by its identity, not by its name,
-//! with the data folder ([`guard`]), so nothing in there is reached under another spelling, through a link or
-//! through a mount.
+//! for calls outside an agent), or begins with the name of a folder that the owner lists. Each
+//! component of the path is opened separately, starting at an open handle of that folder (`path_walk`). The system
+//! follows no links; the target of a link is opened in the same way. Every opened file or folder is compared with the
+//! data folder by its identity, not by its name (`data_folder_guard`). So no other spelling, link or mount leads into the data
+//! folder.
 
 mod agent_folder;
 mod blocking_task;
@@ -58,8 +58,8 @@ impl FileAccess {
     /// listed folder need not be there now. Touches the disk.
     ///
     /// # Errors
-    /// [`BadFolder`] where the data folder can't be opened, or a listed folder can't be one: its name is not
-    /// fit or given twice, its path is not absolute, or it lies in the data folder.
+    /// [`BadListedFolder`] if the data folder can't be opened or a listed folder is invalid: its name is invalid or
+    /// duplicate, its path is not absolute, or it is inside the data folder.
     pub fn new(data_folder: &Path, folders: Vec<ListedFolder>) -> Result<Self, BadListedFolder> {
         let unreadable = |error| BadListedFolder::Data { path: data_folder.to_owned(), error };
         let mut data_paths = vec![std::path::absolute(data_folder).map_err(unreadable)?];

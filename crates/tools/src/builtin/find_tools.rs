@@ -73,7 +73,7 @@ pub(super) fn tool(catalogue: Arc<dyn ToolCatalogue>) -> Result<Arc<dyn Tool>, S
         .build(move |request: FindToolsRequest, cx| {
             let catalogue = catalogue.clone();
             async move {
-                // Some milliseconds of work where there are many thousand tools.
+                // With many thousand tools, a search takes several milliseconds.
                 let search = move || find(&*catalogue, cx.caller(), &request);
                 let answer = tokio::task::spawn_blocking(search)
                     .await

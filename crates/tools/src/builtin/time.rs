@@ -35,8 +35,8 @@ pub struct TimeZones(Arc<LazyLock<SystemTimeZones, Box<dyn FnOnce() -> SystemTim
 type SystemTimeZones = (TimeZone, TimeZoneDatabase);
 
 impl TimeZones {
-    /// Zones that a function finds. `jiff::tz::db()` has the computer's, or, where it has none, those that come
-    /// with Toolway.
+    /// Creates the zones from a function, which runs at the first use. `jiff::tz::db()` returns the computer's zones
+    /// or, if it has none, the bundled ones.
     #[must_use]
     pub fn new(find: impl FnOnce() -> SystemTimeZones + Send + 'static) -> Self {
         Self(Arc::new(LazyLock::new(Box::new(find))))
@@ -102,8 +102,8 @@ enum TimeFormat {
 }
 
 impl TimeFormat {
-    /// The format of this name, whatever its case and whether its words are joined by `_`, `-`, a space or
-    /// nothing; the default where there is none.
+    /// Parses the name of a format. It ignores case and the separators `_`, `-` and space. Without a name, it returns
+    /// the default.
     fn parse(name: Option<&str>) -> Result<Self, ToolError> {
         let name = name.unwrap_or_default();
         let plain: String = name.chars().filter(|c| !matches!(c, '_' | '-' | ' ')).collect();

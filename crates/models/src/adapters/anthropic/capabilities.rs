@@ -1,8 +1,8 @@
-//! Differences between Anthropic's models, which are known by their ids.
+//! Differences between Anthropic's models, by model id.
 //!
 //! Sources, read in November 2026: "Troubleshooting thinking" (support, defaults and rejected configurations by
 //! model), the migration guides of Claude 4.7, 5 and 5.5, "What's new" in Opus 5.5, Sonnet 5.5 and Haiku 5.5,
-//! "Structured outputs". A model that is newer than these is taken for what the newest of them is.
+//! "Structured outputs". Newer models are treated like the newest of these.
 
 /// Ways to enable thinking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

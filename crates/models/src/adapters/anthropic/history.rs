@@ -1,6 +1,5 @@
-//! A conversation as Messages wants it: a person's and a model's messages in turn, all results of a model's calls
-//! first in the message that follows them (pitfall M13), and what the model thought in its place before them
-//! (pitfall M8).
+//! Converts a conversation for the Messages API: user and assistant messages alternate, the results of tool calls come
+//! first in the next user message (pitfall M13), and thinking stays in its place before the calls (pitfall M8).
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -82,8 +81,7 @@ fn thinking_data(
     (kept.signature.is_some() || kept.redacted.is_some()).then_some(kept)
 }
 
-/// Marks the last and the last but one message of the user's side: what was cached for one request is the beginning
-/// of the next.
+/// Sets cache breakpoints on the last two user messages. The second last one matches the cache of the previous request.
 fn mark_cache_breakpoints(messages: &mut [MessageParam<'_>]) {
     let users = messages.iter_mut().rev().filter(|message| message.role == MessageParamRole::User);
     for message in users.take(2) {

@@ -205,7 +205,7 @@ fn system_blocks<'a>(
     blocks
 }
 
-/// `temperature` and `top_p`, where they are taken.
+/// Writes `temperature` and `top_p` if the model accepts them.
 fn write_sampling(body: &mut RequestBodyWriter<'_>, request: &ModelRequest, thinking: &ThinkingParams) {
     let generation = capabilities::for_model(&request.model);
     if !generation.takes_sampling || thinking.is_enabled {

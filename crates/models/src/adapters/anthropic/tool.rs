@@ -1,4 +1,4 @@
-//! Tools as Messages has them: `{"name","description"?,"input_schema"}`, the last of them the end of what is cached.
+//! Tools of the Messages API: `{"name","description"?,"input_schema"}`. The last tool has a cache breakpoint.
 
 use std::sync::Arc;
 

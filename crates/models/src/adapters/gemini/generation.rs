@@ -1,8 +1,8 @@
-//! Differences between Google's models, which are known by their ids.
+//! Differences between Google's models, by model id.
 //!
 //! Sources, read in November 2026: "Gemini thinking" (levels and budgets by model), "Thought signatures", "Function
-//! calling" (multimodal responses), "Structured outputs" (with tools). A model that is newer than these is taken for
-//! what the newest of them is.
+//! calling" (multimodal responses), "Structured outputs" (with tools). Newer models are treated
+//! like the newest of these.
 
 use serde_json::{Map, Value, json};
 

@@ -1,4 +1,4 @@
-//! Chunks of Chat Completions, as far as they are read. No field is required, and none must have the right type:
+//! The fields of Chat Completions chunks that we use. No field is required, and wrong types are tolerated:
 //! servers send null for missing values, strings for lists, and lists for strings (pitfall M11).
 
 use std::borrow::Cow;

@@ -84,7 +84,8 @@ impl<'a> ChatContentPart<'a> {
 const PARAGRAPH_BREAK: &str = "\n\n";
 
 impl<'a> ChatUserContent<'a> {
-    /// One text where it is nothing else, or where the server knows nothing else.
+    /// Creates a plain string from a single text part, or if the server supports only strings. Otherwise creates a list
+    /// of parts.
     pub(super) fn from_parts(mut parts: Vec<ChatContentPart<'a>>, as_parts: bool) -> Self {
         if parts.len() == 1
             && let Some(ChatContentPart::Text { text }) =

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use crate::lenient;
 use crate::usage::ModelUsage;
 
-/// An event's type, where its name does not say it.
+/// Type of an event, for events without a name.
 #[derive(Deserialize)]
 pub(super) struct ResponsesEventType<'a> {
     #[serde(borrow)]
@@ -47,7 +47,7 @@ pub(super) struct ResponsesOutputItem<'a> {
     pub(super) r#type: Cow<'a, str>,
     #[serde(default, borrow, deserialize_with = "lenient::borrowed")]
     pub(super) id: Option<Cow<'a, str>>,
-    /// Of a message: its parts. Of thinking: its text, where it is not encrypted.
+    /// Parts of a message, or unencrypted text of thinking.
     #[serde(default, deserialize_with = "lenient::object")]
     pub(super) content: Vec<OutputContentPart>,
     /// Phase of a message: final answer or commentary.

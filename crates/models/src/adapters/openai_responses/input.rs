@@ -216,7 +216,7 @@ impl<'a> InputContentPart<'a> {
 }
 
 impl<'a> InputItemContent<'a> {
-    /// One text where it is nothing else.
+    /// Creates a plain string from a single text part, otherwise a list of parts.
     fn from_parts(mut parts: Vec<InputContentPart<'a>>) -> Self {
         if parts.len() == 1
             && let Some(InputContentPart::InputText { text }) =

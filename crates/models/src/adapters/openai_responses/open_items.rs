@@ -65,7 +65,7 @@ impl OpenItems {
         self.calls > 0
     }
 
-    /// The item of this index and kind, which begins here where there is none.
+    /// Returns the item with this index and kind. Creates it if it does not exist.
     fn item(
         &mut self,
         index: u64,

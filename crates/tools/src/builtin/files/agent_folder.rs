@@ -7,14 +7,14 @@ use toolway_types::text::hex;
 const SHARED: &str = "shared";
 /// Longest name that is used as it is.
 const MAX_PLAIN: usize = 64;
-/// How much of a name that is not used as it is stays to be recognised.
+/// Maximum length of the readable part of a changed name.
 const MAX_STEM: usize = 32;
 
-/// The name of an agent's own folder under `files`, `shared` where there is no agent. No two agents get the
-/// same, and none gets a path, a hidden name, or one that a file system takes for another.
+/// Returns the name of an agent's own folder under `files`; `shared` if there is no agent. No agents share a folder.
+/// A name is never a path or hidden, and is different on file systems that ignore case.
 ///
-/// Names of `a-z`, `0-9`, `-` and `_` are used as they are. Others keep what they have of those and get `~`
-/// and a hash.
+/// Names of `a-z`, `0-9`, `-` and `_` stay unchanged. Others are converted to lower case, lose all other characters,
+/// and get `~` and a hash.
 #[must_use]
 pub fn folder_name(agent: Option<&str>) -> String {
     let Some(agent) = agent else { return SHARED.to_owned() };
@@ -35,7 +35,7 @@ pub fn folder_name(agent: Option<&str>) -> String {
     name + &hash
 }
 
-/// Names that Windows does not take for files.
+/// Returns true for names that Windows reserves for devices.
 fn is_a_device_of_windows(name: &str) -> bool {
     let numbered = |device: &str| name.strip_prefix(device).is_some_and(|rest| rest.len() == 1);
     matches!(name, "con" | "prn" | "aux" | "nul") || numbered("com") || numbered("lpt")

@@ -1,4 +1,4 @@
-//! Work on files is done where it may block, and stops soon after its call has ended.
+//! Runs file operations on threads that may block, and stops them soon after the end of their call.
 
 use std::sync::Arc;
 

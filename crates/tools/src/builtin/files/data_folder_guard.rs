@@ -67,9 +67,9 @@ impl MountId {
 /// Where a walk began, as far as the guard needs to know.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct WalkScope {
-    /// The mount of the folder that it began in.
+    /// Mount of the folder in which the walk began.
     pub(super) mount: MountId,
-    /// That folder, where it is the caller's own: the one part of the data folder that may be reached.
+    /// The start folder, if it is the caller's own: the only accessible part of the data folder.
     pub(super) own_folder: Option<FileIdentity>,
 }
 
@@ -115,7 +115,7 @@ impl DataFolderGuard {
         Ok(())
     }
 
-    /// Whether a folder is the data folder or lies in it, by the folders above it.
+    /// Returns true if a folder is the data folder or inside it. Checks its parent folders.
     pub(super) fn is_under_data(&self, dir: &Dir) -> io::Result<bool> {
         let mut at = dir.try_clone()?;
         let mut identity = FileIdentity::of_dir(&at)?;
@@ -132,8 +132,7 @@ impl DataFolderGuard {
         }
     }
 
-    /// Whether a folder is the data folder or lies in it, by the folders above it or by being mounted from
-    /// there. Searches the data folder.
+    /// Returns true if a folder is the data folder, is inside it, or is mounted from it. Searches the data folder.
     pub(super) fn is_of_data(&self, dir: &Dir) -> io::Result<bool> {
         let within = WalkScope { mount: MountId::of_dir(dir), own_folder: None };
         Ok(self.is_under_data(dir)? || self.contains(FileIdentity::of_dir(dir)?, within)?)

@@ -43,14 +43,14 @@ const KNOWN: &[&str] = &[
     "gb18030",
     "Big5",
 ];
-/// How alike a name must be to be suggested.
+/// Minimum similarity of a suggested name.
 const CLOSE_ENOUGH: f64 = 0.6;
 
-/// The encoding of this name: a label of the WHATWG Encoding Standard (`latin1`, `sjis`, `utf8` and so on),
-/// however it is joined. UTF-8 where there is none.
+/// Returns the encoding for a label of the WHATWG Encoding Standard (`latin1`, `sjis`, `utf8` and so on), with or
+/// without separators. UTF-8 is the default.
 ///
 /// # Errors
-/// `invalid_arguments`, with close names.
+/// `invalid_arguments` with similar names.
 pub(super) fn find_encoding(name: Option<&str>) -> Result<&'static Encoding, ToolError> {
     let Some(name) = name.map(str::trim).filter(|name| !name.is_empty()) else { return Ok(UTF_8) };
     let bare = |name: &str| -> String {

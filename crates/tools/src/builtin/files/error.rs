@@ -23,34 +23,34 @@ impl FileOperation {
     }
 }
 
-/// Why a file could not be reached. It becomes an error for the caller with [`Fault::told`].
+/// Reason why a file cannot be accessed.
 #[derive(Debug)]
 pub(super) enum FileAccessError {
     /// The file does not exist. Clients match the text `File not found: [path]`.
     NotFound,
     /// Part of the path is a file, so there is nothing under it.
     ParentIsFile,
-    /// It is a file, where a folder is wanted.
+    /// It is a file, but a folder is required.
     NotFolder,
-    /// It is a folder, where a file is wanted.
+    /// It is a folder, but a file is required.
     IsFolder,
     /// Neither file nor folder: a pipe, a socket, a device.
     SpecialFile,
-    /// The path, or a link on it, leads out of the folders that may be used.
+    /// The path or a link on it leads out of the allowed folders.
     OutsideFolders,
-    /// It lies in Toolway's own data.
+    /// It is in Toolway's data folder.
     DataFolder,
     /// The folder is listed for reading only.
     ReadOnlyFolder(String),
     /// The file is marked read-only.
     ReadOnlyFile,
-    /// The path has more steps than anybody needs, or its links go round in circles.
+    /// The path has too many steps, or its links form a cycle.
     TooManySteps,
     /// The call was ended.
     Stopped,
-    /// The operating system said no.
+    /// Error of the operating system.
     Io(io::Error),
-    /// Something that only one tool says.
+    /// Error of a single tool.
     Other(ToolError),
 }
 
@@ -115,7 +115,7 @@ impl FileAccessError {
     }
 }
 
-/// In words that do not depend on the operating system, where there are some.
+/// Returns a message for the error. It is the same on all operating systems, if possible.
 fn reason(error: &io::Error) -> String {
     let words = match error.kind() {
         io::ErrorKind::PermissionDenied => {
@@ -144,7 +144,7 @@ fn hint(error: &io::Error) -> Option<&'static str> {
     }
 }
 
-/// `with_hint` where there may be none.
+/// Adds an optional hint to an error.
 trait WithHintIf {
     fn with_hint_if(self, hint: Option<&'static str>) -> Self;
 }

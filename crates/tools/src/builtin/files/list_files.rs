@@ -1,4 +1,4 @@
-//! `list_files`: what there is to read and where one may write.
+//! `list_files`: lists readable files and folders, and shows which folders are writable.
 
 mod lister;
 

@@ -189,8 +189,8 @@ impl<F: Read + Seek> EncodedFile<'_, F> {
         Ok(whole.map_or(offset, |whole| offset - (run.len() - whole.bytes) as u64))
     }
 
-    /// A decoder that stands where a page begins. In all encodings but one it needs to know nothing of what
-    /// came before; there it is shown all of it.
+    /// Returns a decoder for the start of a page. Only ISO-2022-JP depends on the earlier text: there the decoder reads
+    /// everything before the page.
     fn decoder_at(&mut self, start: u64) -> Result<Decoder, PageError> {
         let mut decoder = self.encoding.new_decoder_without_bom_handling();
         if self.encoding != ISO_2022_JP {
@@ -217,15 +217,15 @@ impl<F: Read + Seek> EncodedFile<'_, F> {
     }
 }
 
-/// What bytes mean.
+/// Text decoded from bytes.
 struct DecodedText {
     text: String,
-    /// How many of them were whole characters.
+    /// Number of bytes in complete characters.
     bytes: usize,
 }
 
-/// Decodes bytes that begin with a character; what is left of one at their end stays out, unless they are
-/// the last. The error is where they mean nothing, relative to their beginning.
+/// Decodes bytes that begin with a character. An incomplete character at the end is omitted, unless these are the last
+/// bytes of the file. The error is the offset of an invalid sequence.
 fn decode(mut decoder: Decoder, raw: &[u8], is_last: bool) -> Result<DecodedText, i64> {
     let mut text = String::new();
     let encoding = decoder.encoding();

@@ -108,7 +108,7 @@ impl FileAccess {
     }
 }
 
-/// Whether steps lead above where they begin, whatever is there.
+/// Returns true if the steps leave their start folder, regardless of the files there.
 fn escapes_start(steps: &VecDeque<PathStep>) -> bool {
     let mut depth = 0_usize;
     steps.iter().any(|step| match step {
@@ -124,10 +124,10 @@ fn escapes_start(steps: &VecDeque<PathStep>) -> bool {
     })
 }
 
-/// The steps of a path that begins somewhere.
+/// Returns the steps of a relative path.
 ///
 /// # Errors
-/// [`Fault::Outside`] where it begins at a root of its own.
+/// [`FileAccessError`] if the path is absolute.
 pub(super) fn steps(path: &Path) -> Result<VecDeque<PathStep>, FileAccessError> {
     let step = |component| match component {
         Component::Normal(name) => Some(Ok(PathStep::Child(name.to_owned()))),

@@ -1,6 +1,6 @@
-//! Walks a path from an open folder, one step at a time, each from the handle of the one before. No step
-//! follows a link by itself: where it leads is read and walked in the same way, so that whoever swaps files
-//! and links meanwhile can change which of the files inside is met, and nothing else.
+//! Walks a path from an open folder. Each component is opened from the handle of its parent. The system follows no
+//! links: the target of a link is read and walked in the same way. If somebody replaces files or links at the same
+//! time, the walk can reach another file inside the folder, but never one outside.
 
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
@@ -14,31 +14,31 @@ use super::error::FileAccessError;
 use super::parsed_path::{PathStep, steps};
 use super::root_folder::{RootFolder, private_folder};
 
-/// Most steps of one walk, those of links included.
+/// Maximum number of steps of one walk, including those of links.
 const MAX_STEPS: usize = 256;
-/// Deepest place, which is also how many folders one walk holds open.
+/// Maximum depth, and so the maximum number of folders that one walk keeps open.
 const MAX_DEPTH: usize = 64;
 
-/// A walk that is under way.
+/// State of a walk.
 pub(super) struct PathWalk<'a> {
     guard: &'a DataFolderGuard,
     within: WalkScope,
-    /// The name that paths in its folder begin with.
+    /// Name of the listed folder, the first component of its paths.
     name: Option<String>,
     base: Dir,
-    /// The folders on the way, from the outermost.
+    /// Open folders on the path, the outermost first.
     ancestors: Vec<(OsString, Dir)>,
     steps: VecDeque<PathStep>,
     step_count: usize,
-    /// How to make folders that are not there, where that is wanted.
+    /// Creates missing folders, if this is allowed.
     create_folders: Option<DirBuilder>,
 }
 
-/// Where a path ends.
+/// End of a walked path.
 pub(super) enum WalkEnd {
-    /// In the folder that the walk has come to.
+    /// The current folder itself.
     CurrentFolder,
-    /// At this name in it, which may stand for anything or nothing.
+    /// This name in the current folder. It may be of any kind, or missing.
     Name(OsString),
 }
 
@@ -114,11 +114,11 @@ impl<'a> PathWalk<'a> {
         }
     }
 
-    /// Looks at a name before anything is opened, for opening alone can have effects. True where there is a
-    /// file; false where there was a link, which the walk then goes on along.
+    /// Checks a name before it is opened, because opening can have side effects. Returns true for a file. Returns false
+    /// for a link; the walk then continues at its target.
     ///
     /// # Errors
-    /// [`Fault`] where there is something else, or nothing.
+    /// [`FileAccessError`] if it is not a file or does not exist.
     pub(super) fn ends_at_file(&mut self, name: &OsStr) -> Result<bool, FileAccessError> {
         let metadata = self.dir().symlink_metadata(name)?;
         if metadata.is_symlink() {
@@ -141,7 +141,7 @@ impl<'a> PathWalk<'a> {
         self.dir().open_with(name, options)
     }
 
-    /// Lets an opened file pass: it is one, and none of Toolway's own.
+    /// Checks that an opened file is a regular file and not part of the data folder.
     pub(super) fn check_file(&self, file: File) -> Result<(File, Metadata), FileAccessError> {
         let metadata = file.metadata()?;
         if !metadata.is_file() {

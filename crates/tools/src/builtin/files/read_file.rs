@@ -82,7 +82,7 @@ impl FileAccess {
     }
 }
 
-/// The text, and what to do to get the rest where there is more.
+/// Creates the output: the text and, if there is more, a note about how to read the rest.
 fn output(page: TextPage) -> ToolOutput {
     let TextPage { text, start, end, left } = page;
     let note = if left > 0 {

@@ -21,10 +21,10 @@ pub(super) struct RootFolder {
 }
 
 impl FileAccess {
-    /// Opens it for reading.
+    /// Opens the folder for reading.
     ///
     /// # Errors
-    /// [`Fault::NotFound`] also where the caller's own has never been written to.
+    /// [`FileAccessError::NotFound`] if the folder does not exist. The caller's own folder is created by the first write.
     pub(super) fn open_root(
         &self,
         agent: Option<&str>,
@@ -36,10 +36,10 @@ impl FileAccess {
         }
     }
 
-    /// Opens it for writing; the caller's own is made where it is not there.
+    /// Opens the folder for writing. Creates the caller's own folder if it does not exist.
     ///
     /// # Errors
-    /// [`Fault::ReadOnlyFolder`] where the owner lists it for reading only.
+    /// [`FileAccessError::ReadOnlyFolder`] if the owner has not set `write = true` for it.
     pub(super) fn open_root_to_write(
         &self,
         agent: Option<&str>,
@@ -80,7 +80,7 @@ impl FileAccess {
     }
 }
 
-/// Opens a folder that only the owner may look into, making it where it is not there.
+/// Opens a folder that only the owner can read. Creates it if `make` is true and it does not exist.
 fn open_private(dir: &Dir, name: &str, make: bool) -> io::Result<Dir> {
     match dir.open_dir_nofollow(name) {
         Err(error) if make && error.kind() == io::ErrorKind::NotFound => {}
@@ -92,7 +92,7 @@ fn open_private(dir: &Dir, name: &str, make: bool) -> io::Result<Dir> {
     }
 }
 
-/// How folders are made that only the owner may look into.
+/// Creates folders that only the owner can read.
 pub(super) fn private_folder() -> DirBuilder {
     #[allow(unused_mut, reason = "there are modes on Unix only")]
     let mut builder = DirBuilder::new();

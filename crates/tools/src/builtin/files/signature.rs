@@ -1,6 +1,6 @@
-//! What kind of file it is, from its first bytes, for saying so where it is not text.
+//! Detects the type of a file by its first bytes, for errors about files that are not text.
 
-/// First bytes, where they are, and what they mean.
+/// Offset, bytes and file type of each signature.
 const SIGNATURES: &[(usize, &[u8], &str)] = &[
     (0, b"\x89PNG\r\n", "PNG image"),
     (0, b"\xFF\xD8\xFF", "JPEG image"),
@@ -28,10 +28,10 @@ const SIGNATURES: &[(usize, &[u8], &str)] = &[
     (0, b"\x1A\x45\xDF\xA3", "Matroska or WebM video"),
 ];
 
-/// How many bytes are looked at.
+/// Number of bytes needed to detect the type.
 pub(super) const HEAD_BYTES: usize = 16;
 
-/// What these first bytes of a file mean, where they are known.
+/// Returns the file type for the first bytes of a file; `None` if it is unknown.
 pub(super) fn kind(head: &[u8]) -> Option<&'static str> {
     let fits =
         |(at, bytes, _): &&(usize, &[u8], &str)| head.get(*at..).is_some_and(|rest| rest.starts_with(bytes));

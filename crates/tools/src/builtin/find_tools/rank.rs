@@ -1,5 +1,5 @@
-//! How well a tool fits a query. More of the words come before everything else; then it counts where they
-//! are: in the name, the source's name or the title, the description.
+//! Ranks tools for a search query: first by the number of matching words, then by the place of the matches (name,
+//! title, source, description).
 
 use std::cmp::Reverse;
 
@@ -8,43 +8,43 @@ use toolway_types::ToolId;
 
 use super::words::{SearchWord, WordMatch, words};
 
-/// Words that say little about a tool; left out of a query that has others.
+/// Stop words. They are ignored if the query has other words.
 const FILLERS: &[&str] = &[
     "a", "an", "and", "are", "as", "at", "be", "by", "can", "do", "does", "for", "from", "how", "i", "in",
     "is", "it", "me", "my", "of", "on", "or", "please", "some", "that", "the", "this", "to", "tool", "tools",
     "want", "what", "which", "with", "you",
 ];
-/// Words of a query that are looked at.
+/// Maximum number of words of a query. Further words are ignored.
 const MAX_WORDS: usize = 32;
 
-/// What a word found in a field is worth, wholly or partly.
+/// Scores of a word in a field: for a whole and for a partial match.
 const NAME: (u32, u32) = (24, 12);
 const TITLE: (u32, u32) = (10, 6);
 const SOURCE: (u32, u32) = (8, 4);
 const DESCRIPTION: (u32, u32) = (4, 2);
-/// What it is worth when the query has all words of the name.
+/// Additional score if the query contains all words of the name.
 const WHOLE_NAME: u32 = 16;
 
-/// What is looked for.
+/// Parsed search query.
 #[derive(Debug)]
 pub(super) struct SearchQuery {
     words: Vec<SearchWord>,
-    /// Whether any of them begins with this byte, in lower case. Most words of most texts begin with another.
+    /// For each byte: true if a word begins with it, in lower case. Rejects most words of a text without a comparison.
     begins: [bool; 256],
 }
 
-/// How well a tool fits; the greater, the better.
+/// Rank of a tool. Greater is better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct SearchRank {
-    /// How many of the words it has.
+    /// Number of matching words.
     words: u32,
     score: u32,
-    /// A short name is about little else.
+    /// Shorter names are better: they contain fewer other words.
     name_length: Reverse<usize>,
 }
 
 impl SearchQuery {
-    /// The words of a query; none where it has no word.
+    /// Parses a query; `None` if it contains no word.
     pub(super) fn new(text: &str) -> Option<Self> {
         let mut all: Vec<SearchWord> = Vec::new();
         for word in words(text).map(SearchWord::new) {
@@ -65,7 +65,7 @@ impl SearchQuery {
         (!all.is_empty()).then_some(Self { words: all, begins })
     }
 
-    /// How well a tool fits; none where it has no word of the query.
+    /// Returns the rank of a tool; `None` if it contains no word of the query.
     pub(super) fn rank(&self, id: &ToolId, spec: &ToolSpec) -> Option<SearchRank> {
         let mut best = [0_u32; MAX_WORDS];
         let name = id.tool.as_str();

@@ -10,10 +10,10 @@ const CLOSE_NAMES: usize = 3;
 /// How alike names must be, from 0 to 1000, to count as close.
 const CLOSE_ENOUGH: u32 = 650;
 
-/// The zone of this name: one of the database's, whatever its case, or an offset such as `+05:30` or `UTC+2`.
+/// Returns the time zone with this name: a zone of the database, in any case, or an offset such as `+05:30` or `UTC+2`.
 ///
 /// # Errors
-/// `invalid_arguments`, with close names, where there is none.
+/// `invalid_arguments` with similar names, if there is no such zone.
 pub(super) fn find_zone(zones: &TimeZoneDatabase, name: &str) -> Result<TimeZone, ToolError> {
     if let Ok(zone) = zones.get(name) {
         return Ok(zone);
@@ -62,7 +62,7 @@ fn similar_names(zones: &TimeZoneDatabase, name: &str) -> Vec<String> {
     let mut found: Vec<_> = zones
         .available()
         .map(|zone| zone.as_str().to_owned())
-        // Copies of all other zones, where a computer has them.
+        // Some computers have copies of all zones in these folders.
         .filter(|zone| !zone.starts_with("posix/") && !zone.starts_with("right/"))
         .map(|zone| (similarity(&wanted, &normalize_name(&zone)), zone))
         .filter(|(likeness, _)| *likeness >= CLOSE_ENOUGH)

@@ -1,23 +1,23 @@
-//! A list with ticks: what is shown of it, and what each key does. It knows no terminal.
+//! State and text of a checklist, without terminal access.
 
 use crate::print::live;
 use crate::print::style::Style;
 
-/// Of a line at least so much is shown before the permissions, in columns.
+/// Minimum width of the text before the permissions, in columns.
 const MIN_NAME_WIDTH: usize = 12;
 
-/// One thing that can be ticked. Its texts are escaped.
+/// Item of a checklist. Its texts are escaped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ChecklistItem {
     pub(super) name: String,
     pub(super) description: String,
-    /// The permissions it needs, with commas between them.
+    /// Required permissions, separated by commas.
     pub(super) permissions: String,
     pub(super) is_selected: bool,
 }
 
 impl ChecklistItem {
-    /// `[x] name - what it does`.
+    /// Returns the line `[x] name - description`.
     pub(super) fn line(&self, colour: bool) -> String {
         let mark = if self.is_selected { "[x]" } else { "[ ]" };
         let mut line = format!("{mark} {}", Style::Name.paint(&self.name, colour));
@@ -33,7 +33,7 @@ impl ChecklistItem {
         line
     }
 
-    /// The same, with the permissions in sight where there is no room for all that it does.
+    /// Returns the line for a limited width. It truncates the description before the permissions.
     fn line_truncated(&self, width: usize, colour: bool) -> String {
         if self.permissions.is_empty() || live::visible_width(&self.line(false)) <= width {
             return live::truncate(&self.line(colour), width);
@@ -45,7 +45,7 @@ impl ChecklistItem {
     }
 }
 
-/// What a key asks for.
+/// Action of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ChecklistAction {
     Up,
@@ -54,23 +54,23 @@ pub(super) enum ChecklistAction {
     PageDown,
     Top,
     Bottom,
-    /// Tick, or take the tick away.
+    /// Select or deselect the current item.
     Toggle,
-    /// Tick all that are shown.
+    /// Select all visible items.
     All,
-    /// Take all shown ticks away.
+    /// Deselect all visible items.
     None,
-    /// Begin to type what is looked for.
+    /// Start to edit the filter.
     Filter,
-    /// A letter of what is looked for.
+    /// Append a character to the filter.
     Type(char),
-    /// The last letter of it goes.
+    /// Delete the last character of the filter.
     Delete,
     Enter,
     Escape,
 }
 
-/// What a key led to.
+/// Effect of a key on the dialog.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ChecklistOutcome {
     Continue,
@@ -78,17 +78,17 @@ pub(super) enum ChecklistOutcome {
     Cancel,
 }
 
-/// The list.
+/// Checklist with a filter, a cursor and a scroll position.
 #[derive(Debug)]
 pub(super) struct Checklist {
     agent_name: String,
     items: Vec<ChecklistItem>,
-    /// What is looked for; only items that have it are shown.
+    /// Search text. Only items that contain it are visible.
     filter: String,
     is_editing_filter: bool,
-    /// Which of the shown items the mark is at.
+    /// Index of the current item among the visible ones.
     cursor: usize,
-    /// The first of them that is in sight.
+    /// Index of the first visible item on the screen.
     scroll_offset: usize,
 }
 
@@ -108,24 +108,24 @@ impl Checklist {
         &self.items
     }
 
-    /// Which are ticked.
+    /// Returns for each item if it is selected.
     pub(super) fn ticks(&self) -> Vec<bool> {
         self.items.iter().map(|item| item.is_selected).collect()
     }
 
-    /// Ticks these and no others.
+    /// Selects exactly these items.
     pub(super) fn set_ticks(&mut self, ticks: &[bool]) {
         for (item, ticked) in self.items.iter_mut().zip(ticks) {
             item.is_selected = *ticked;
         }
     }
 
-    /// Whether what is typed is looked for.
+    /// Returns true while the user edits the filter.
     pub(super) fn is_editing_filter(&self) -> bool {
         self.is_editing_filter
     }
 
-    /// Which items are shown.
+    /// Returns the indexes of the items that match the filter.
     fn visible_items(&self) -> Vec<usize> {
         let wanted = self.filter.to_lowercase();
         let has = |item: &ChecklistItem| {
@@ -136,7 +136,7 @@ impl Checklist {
         self.items.iter().enumerate().filter(|(_, item)| has(item)).map(|(at, _)| at).collect()
     }
 
-    /// A key was pressed, with so many items in sight.
+    /// Applies a key. `in_sight` is the number of lines for items.
     pub(super) fn apply(&mut self, press: ChecklistAction, in_sight: usize) -> ChecklistOutcome {
         let shown = self.visible_items();
         let last = shown.len().saturating_sub(1);

@@ -1,4 +1,4 @@
-//! The list with numbers, for where it can't be gone through with keys: a line says what is to be ticked.
+//! Numbered list for terminals without key input: the user types the numbers of the tools to select.
 
 use std::io::{BufRead, Write};
 
@@ -7,11 +7,11 @@ use super::checklist::Checklist;
 use crate::context::CliContext;
 use crate::error::{CliError, CliResult, io_error_message};
 
-/// How the line is written.
+/// Format of the input line, for the prompt and errors.
 const INPUT_FORMAT: &str =
     "numbers of the tools to tick, as 1,3-5; or all, none; an empty line changes nothing";
 
-/// Prints the list, and reads the line.
+/// Prints the list and reads the selection from a line.
 pub(super) async fn prompt_numbers(mut list: Checklist, context: &CliContext) -> CliResult<Vec<bool>> {
     let wide = list.items().len().to_string().len();
     for (number, item) in list.items().iter().enumerate() {
@@ -38,7 +38,7 @@ pub(super) async fn prompt_numbers(mut list: Checklist, context: &CliContext) ->
     Ok(list.ticks())
 }
 
-/// What a line ticks, of so many.
+/// Parses a line. Returns for each of `count` items if it is selected.
 fn parse_selection(line: &str, count: usize) -> CliResult<Vec<bool>> {
     match line.trim().to_lowercase().as_str() {
         "all" | "a" => return Ok(vec![true; count]),

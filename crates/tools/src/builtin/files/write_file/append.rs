@@ -15,11 +15,11 @@ use super::super::error::FileAccessError;
 use super::super::path_walk::{PathWalk, WalkEnd};
 use super::{check_writable_file, new_file};
 
-/// How long to wait at first, and at most, before asking for the lock again.
+/// Initial and maximum delay before the next attempt to lock the file.
 const LOCK_RETRY_DELAYS: (Duration, Duration) = (Duration::from_micros(200), Duration::from_millis(20));
 
-/// Adds the content to the file at the end of the walk, which is made where there is none; the path of the
-/// file, without links.
+/// Appends the content to the file at the end of the path. Creates the file if it does not exist. Returns its path
+/// without links.
 pub(super) fn append(
     mut walk: PathWalk<'_>,
     content: &[u8],

@@ -51,7 +51,7 @@ fn existing(walk: &PathWalk<'_>, name: &OsStr) -> Result<Metadata, FileAccessErr
     check_writable_file(walk, file).map(|(_, metadata)| metadata)
 }
 
-/// A file under a name of its own, which goes away if it does not get the right one.
+/// Temporary file that is removed on drop, unless it was renamed to its final name.
 struct TemporaryFile<'a> {
     dir: &'a Dir,
     name: String,
