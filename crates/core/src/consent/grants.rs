@@ -166,7 +166,7 @@ impl ActiveGrants {
         let grants = Self {
             active: RwLock::default(),
             has_denial: AtomicBool::new(false),
-            store: store,
+            store,
             unsaved_count: Mutex::new(0),
         };
         grants.load(kept);
