@@ -125,7 +125,7 @@ impl std::fmt::Debug for ModelCatalog {
 }
 
 impl ModelCatalog {
-    /// Reads the file. What is wrong with it is kept in [`Models::problems`]; then there are no models.
+    /// Reads the file. What is wrong with it is kept in [`ModelCatalog::problems`]; then there are no models.
     pub async fn open(parts: ModelCatalogDeps) -> Arc<Self> {
         let http = parts.http;
         let make: ProviderFactory = Arc::new(move |config| build_provider(config, http.clone()));
@@ -205,7 +205,7 @@ impl ModelCatalog {
     /// Reads the file again. If it has problems, the previous content stays active.
     ///
     /// # Errors
-    /// Everything that is wrong in it; also in [`Models::problems`] from then on.
+    /// Everything that is wrong in it; also in [`ModelCatalog::problems`] from then on.
     pub async fn reload(&self) -> Result<(), Vec<FileProblem>> {
         let _changing = self.reload_lock.lock().await;
         let path = self.file.clone();
