@@ -128,7 +128,7 @@ WRONG = [
     ("http_request", {}, ["url"]),
     ("http_request", {"url": "http://192.0.2.1/", "method": "STEAL"}, ["/method"]),
     ("http_request", {"url": "http://192.0.2.1/", "headers": {"A": 1}}, ["/headers/A"]),
-    ("http_request", {"url": "no url"}, ["address"]),
+    ("http_request", {"url": "no url"}, ["URL is invalid"]),
     ("http_request", {"url": "file:///etc/hostname"}, ["file"]),
     ("find_tools", {}, ["query"]),
     ("find_tools", {"query": ""}, ["/query"]),

@@ -1,5 +1,5 @@
 //! Presets for well-known model providers: address, environment variable of the key, and supported features. They come
-//! from the documentation of the providers on the given date. [`ProviderPreset::tested`] tells whether a preset was
+//! from the documentation of the providers on the given date. [`ProviderPreset::is_tested`] tells whether a preset was
 //! tested against the provider itself.
 
 use std::time::Duration;
