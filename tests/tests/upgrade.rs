@@ -33,7 +33,7 @@ mod upgraded_gateway;
 #[path = "upgrade/walk.rs"]
 mod walk;
 
-/// What the backup does not have: it was made before the last start, with one more session and call.
+/// A session and a call that are missing in the backup: they were made after it, before the last start.
 const AFTER_THE_BACKUP: (&str, &str) = ("half-said", "01a2254a-53f1-7453-a24c-69d354f6b241");
 const LAST_SEEN_BEFORE_THE_BACKUP_MS: i64 = 1_795_921_957_400;
 

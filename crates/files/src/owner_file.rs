@@ -91,7 +91,7 @@ impl TextProblem {
     }
 }
 
-/// What was read, if there are no problems; else all of them, sorted by line.
+/// Returns the value that was read, or all problems sorted by line.
 ///
 /// # Errors
 /// The problems.
@@ -188,7 +188,7 @@ impl FileStamps {
         self.0.len()
     }
 
-    /// Whether none of the files exists.
+    /// Returns true if none of the files exists.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

@@ -11,8 +11,6 @@ use crate::provider::AvailableModel;
 use crate::provider_api::ApiEndpoint;
 use crate::transport::ModelResponseBody;
 
-/// Maximum size of a page, in bytes. Routers list hundreds of models with long descriptions.
-const MAX_PAGE_BYTES: usize = 16 * 1024 * 1024;
 /// Maximum number of pages.
 const MAX_PAGES: usize = 10;
 /// Timeout for the start of a page, and again for its body.
@@ -53,7 +51,7 @@ async fn fetch_page(endpoint: &ApiEndpoint, url: Url) -> Result<Vec<u8>, ModelEr
         let body = body.read_error().await;
         return Err(failure::from_response(config, &url, "", status, &headers, &body).error);
     }
-    match body.read_start(MAX_PAGE_BYTES, PAGE_TIMEOUT).await {
+    match body.read_start(api.max_list_page_bytes(), PAGE_TIMEOUT).await {
         (body, true) => Ok(body),
         (_, false) => Err(failure::truncated_response(config).error),
     }

@@ -61,6 +61,11 @@ pub(crate) trait ProviderApi: fmt::Debug + Send + Sync {
     /// URL of a page of the model list. `cursor` comes from the page before; it is `None` for the first page.
     fn model_list_url(&self, config: &ProviderConfig, cursor: Option<&str>) -> Url;
 
+    /// Maximum size of a page of the model list, in bytes.
+    fn max_list_page_bytes(&self) -> usize {
+        4 * 1024 * 1024
+    }
+
     /// Parses a page of the model list; `None` if it is not one.
     fn parse_model_list(&self, body: &[u8]) -> Option<ModelListPage>;
 }

@@ -39,7 +39,7 @@ pub struct EventTooLong(pub usize);
 #[derive(Debug)]
 pub struct SseParser {
     limit: usize,
-    /// Whether events without data are given out too.
+    /// If true, events without data are returned too.
     includes_empty: bool,
     /// Received bytes; those before `start` are consumed.
     buffer: Vec<u8>,

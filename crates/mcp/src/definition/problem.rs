@@ -1,4 +1,4 @@
-//! What is wrong in a definition, for the person who wrote it.
+//! Problems in a definition, described for the person who wrote it.
 
 /// An error in one definition.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

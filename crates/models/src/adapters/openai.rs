@@ -64,6 +64,11 @@ impl ProviderApi for ChatCompletionsApi {
         openai_common::model_list_url(config)
     }
 
+    // Routers list hundreds of models with long descriptions on one page.
+    fn max_list_page_bytes(&self) -> usize {
+        16 * 1024 * 1024
+    }
+
     fn parse_model_list(&self, body: &[u8]) -> Option<ModelListPage> {
         openai_common::parse_model_list(body)
     }
