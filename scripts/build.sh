@@ -14,4 +14,5 @@ if [ ! -x "$target_dir/$folder/toolway" ]; then
     *) printf 'Building Toolway with the profile %s. This takes 10 to 20 minutes on two cores.\n' "$profile" >&2 ;;
     esac
 fi
-exec cargo build ${CI:+--locked} --profile "$profile" --package toolway
+# With --workspace the libraries have the features that the tests need too, so `make test` does not compile them again.
+exec cargo build ${CI:+--locked} --profile "$profile" --workspace --bin toolway
