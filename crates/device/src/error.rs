@@ -124,7 +124,7 @@ impl ReconnectDecision {
     pub(crate) fn from_close(code: u16, reason: &str) -> Self {
         match code {
             1000 => Self::Stop(DeviceError::Goodbye(reason.to_owned())),
-            1001 => Self::retry(format!("the gateway is shutting down{}", format_reason(reason))),
+            1001 => Self::retry(format!("the gateway closed the connection{}", format_reason(reason))),
             CLOSE_TOKEN => Self::Stop(token_error(reason, reason.to_owned())),
             CLOSE_TAKEN_OVER => Self::Stop(DeviceError::TakenOver),
             _ => Self::retry(format!("the gateway closed the connection ({code}){}", format_reason(reason))),
