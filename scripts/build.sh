@@ -14,5 +14,8 @@ if [ ! -x "$target_dir/$folder/toolway" ]; then
     *) printf 'Building Toolway with the profile %s. This takes 10 to 20 minutes on two cores.\n' "$profile" >&2 ;;
     esac
 fi
-# With --workspace the libraries have the features that the tests need too, so `make test` does not compile them again.
-exec cargo build ${CI:+--locked} --profile "$profile" --workspace --bin toolway
+case $profile in
+# With the whole workspace's features, so that `make test` does not compile the libraries again.
+dev) exec cargo build ${CI:+--locked} --workspace --bin toolway ;;
+*) exec cargo build ${CI:+--locked} --profile "$profile" --package toolway ;;
+esac

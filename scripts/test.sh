@@ -22,7 +22,8 @@ trap 'rm -f "$log"' EXIT
 
 passed=0 failed=0 skipped=0 failed_steps=()
 
-title() { printf '\n==> %s\n' "$1"; }
+# title NAME: starts a step, and prints the time since the start.
+title() { printf '\n==> %s (after %d:%02d)\n' "$1" $((SECONDS / 60)) $((SECONDS % 60)); }
 # count PASSED FAILED SKIPPED
 count() { passed=$((passed + $1)) failed=$((failed + $2)) skipped=$((skipped + $3)); }
 # step_failed NAME [FAILED_TESTS]: counts a failed step as at least one failure.
@@ -130,10 +131,9 @@ if [ -n "$python" ] || [ "$mode" = all ]; then
 fi
 check "format" cargo fmt --all --check
 check "lints" cargo clippy $locked --workspace --all-targets -- -D warnings
-check "lints of the schema feature" \
-    cargo clippy $locked --package toolway-wire --features schema --all-targets -- -D warnings
-# The end-to-end tests start the real program.
-check "build" cargo build $locked --workspace --bins
+# Tests start the real programs, and Java loads the library. Each command builds the whole workspace, so that
+# dependencies have the same features in all of them and are compiled once.
+check "build" cargo build $locked --workspace
 if [ "$mode" = all ]; then
     cargo_tests "tests in Rust" --workspace
 else
@@ -143,13 +143,9 @@ else
 fi
 [ "$mode" = fast ] || check "links in Rust's documentation" \
     env RUSTDOCFLAGS="-D rustdoc::broken_intra_doc_links" cargo doc $locked --workspace --no-deps
-cargo_tests "published schemas" --package toolway-wire --features schema --test schemas
 if [ "$mode" = all ]; then
-    # The request bodies that the Python tests validate with the official SDKs.
-    check "request bodies" cargo build $locked --package toolway-models --example bodies
     python_tests "tests in Python"
     conformance_tests "conformance of MCP"
-    check "Android's library in Rust" cargo build $locked --package toolway-android-jni
     check "apps for Android" scripts/android.sh
     check "what is in the apps for Android" scripts/check-android.sh
     java_tests "tests in Java"
