@@ -9,6 +9,6 @@ case $target_dir in /*) ;; *) target_dir=$PWD/$target_dir ;; esac
 export CARGO_TARGET_DIR=$target_dir
 venv=${TOOLWAY_PYTHON_VENV:-$target_dir/python-venv}
 
-# Built as in scripts/test.sh, so that nothing is built twice.
-cargo build ${CI:+--locked} --workspace --bins
+# scripts/test.sh sets TOOLWAY_BIN and has built everything.
+[ -n "${TOOLWAY_BIN:-}" ] || cargo build ${CI:+--locked} --workspace --bins
 exec "$venv/bin/python" tests/conformance/run.py "$@"

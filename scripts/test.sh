@@ -5,7 +5,8 @@
 #   scripts/test.sh all    everything
 #   scripts/test.sh fast   without the end-to-end, Python and Java parts
 #
-# A failed step does not prevent the next one. The exit code is 0 only if nothing failed.
+# A failed step does not prevent the next one. The exit code is 0 only if nothing failed. `all` runs the lints beside
+# the tests in Rust, and the tests in Python beside those in Java, because these tests mostly wait.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -17,8 +18,10 @@ venv=${TOOLWAY_PYTHON_VENV:-$target_dir/python-venv}
 export TOOLWAY_BIN=${TOOLWAY_BIN:-$target_dir/debug/toolway}
 # CI builds exactly what Cargo.lock says.
 locked=${CI:+--locked}
-log=$(mktemp)
-trap 'rm -f "$log"' EXIT
+work=$(mktemp -d)
+log=$work/log
+declare -A pids=()
+trap 'kill $(jobs -p) 2>/dev/null; rm -rf "$work"' EXIT
 
 passed=0 failed=0 skipped=0 failed_steps=()
 
@@ -36,6 +39,28 @@ step_failed() {
 check() {
     title "$1"
     "${@:2}" || step_failed "$1"
+}
+
+# start NAME COMMAND...: starts a step beside the next ones. `finish NAME` prints its output.
+start() {
+    "${@:2}" >"$work/$1.out" 2>&1 &
+    pids[$1]=$!
+}
+
+# finish NAME: waits for a step that runs beside others, and returns its exit code.
+finish() {
+    title "$1"
+    wait "${pids[$1]}"
+    local status=$?
+    cat "$work/$1.out"
+    return $status
+}
+
+# when_tests_are_compiled COMMAND...: runs a command at low priority once `cargo test` runs its first test. Until then
+# Cargo would make one of the two wait.
+when_tests_are_compiled() {
+    until grep -qsE '^ +Running ' "$log" || [ -e "$work/tests-ended" ]; do sleep 1; done
+    nice -n 10 "$@"
 }
 
 # cargo_tests NAME ARGUMENTS...: runs `cargo test` and adds up its results.
@@ -76,24 +101,17 @@ PYTHON
     [ "$status" -eq 0 ] && [ "$bad" -eq 0 ] && [ "$ok" -gt 0 ] || step_failed "$name" "$bad"
 }
 
-# python_tests NAME: runs pytest and reads the results from its report.
-python_tests() {
-    title "$1"
-    local report=$log.xml status
-    "$venv/bin/python" -m pytest tests/python --junitxml="$report"
-    status=$?
-    count_reports "$1" "$status" "$report"
-    rm -f "$report"
+# finish_python_tests NAME: waits for pytest and reads the results from its report.
+finish_python_tests() {
+    finish "$1"
+    count_reports "$1" $? "$work/python.xml"
 }
 
 # conformance_tests NAME: runs the conformance suite of MCP, with one test for each required scenario.
 conformance_tests() {
     title "$1"
-    local report=$log.xml status
-    scripts/conformance.sh --junit "$report"
-    status=$?
-    count_reports "$1" "$status" "$report"
-    rm -f "$report"
+    scripts/conformance.sh --junit "$work/conformance.xml"
+    count_reports "$1" $? "$work/conformance.xml"
 }
 
 # java_tests NAME: runs all modules of android/ and reads the results from Maven's reports. Maven does not contact a
@@ -130,25 +148,29 @@ if [ -n "$python" ] || [ "$mode" = all ]; then
     check "words" "${python:-python3}" scripts/words.py
 fi
 check "format" cargo fmt --all --check
-check "lints" cargo clippy $locked --workspace --all-targets -- -D warnings
+lints=(cargo clippy $locked --workspace --all-targets -- -D warnings)
+[ "$mode" = all ] || check "lints" "${lints[@]}"
 # Tests start the real programs, and Java loads the library. Each command builds the whole workspace, so that
 # dependencies have the same features in all of them and are compiled once.
 check "build" cargo build $locked --workspace
 if [ "$mode" = all ]; then
+    start "lints" when_tests_are_compiled "${lints[@]}"
+    start "links in Rust's documentation" when_tests_are_compiled \
+        env RUSTDOCFLAGS="-D rustdoc::broken_intra_doc_links" cargo doc $locked --workspace --no-deps
     cargo_tests "tests in Rust" --workspace
-else
-    cargo_tests "tests in Rust" --workspace --exclude toolway-tests
-    cargo_tests "repository checks" --package toolway-tests \
-        --test code_map --test documents --test fuzz_corpus --test repository --test settings_document
-fi
-[ "$mode" = fast ] || check "links in Rust's documentation" \
-    env RUSTDOCFLAGS="-D rustdoc::broken_intra_doc_links" cargo doc $locked --workspace --no-deps
-if [ "$mode" = all ]; then
-    python_tests "tests in Python"
+    : >"$work/tests-ended"
+    start "tests in Python" "$venv/bin/python" -m pytest tests/python --junitxml="$work/python.xml"
     conformance_tests "conformance of MCP"
     check "apps for Android" scripts/android.sh
     check "what is in the apps for Android" scripts/check-android.sh
     java_tests "tests in Java"
+    finish_python_tests "tests in Python"
+    finish "lints" || step_failed "lints"
+    finish "links in Rust's documentation" || step_failed "links in Rust's documentation"
+else
+    cargo_tests "tests in Rust" --workspace --exclude toolway-tests --features toolway-wire/schema
+    cargo_tests "repository checks" --workspace \
+        --test code_map --test documents --test fuzz_corpus --test repository --test settings_document
 fi
 
 if [ ${#failed_steps[@]} -gt 0 ]; then
