@@ -5,8 +5,8 @@
 #   scripts/test.sh all    everything
 #   scripts/test.sh fast   without the end-to-end, Python and Java parts
 #
-# A failed step does not prevent the next one. The exit code is 0 only if nothing failed. `all` runs the lints beside
-# the tests in Rust, and the tests in Python beside those in Java, because these tests mostly wait.
+# A failed step does not prevent the next one. The exit code is 0 only if nothing failed. `all` runs the tests in
+# Python and the lints beside the tests in Rust, because tests mostly wait.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -56,11 +56,11 @@ finish() {
     return $status
 }
 
-# when_tests_are_compiled COMMAND...: runs a command at low priority once `cargo test` runs its first test. Until then
-# Cargo would make one of the two wait.
+# when_tests_are_compiled COMMAND...: runs a command once `cargo test` runs its first test. Until then
+# the two would compete for the processor or for Cargo's lock.
 when_tests_are_compiled() {
     until grep -qsE '^ +Running ' "$log" || [ -e "$work/tests-ended" ]; do sleep 1; done
-    nice -n 10 "$@"
+    "$@"
 }
 
 # cargo_tests NAME ARGUMENTS...: runs `cargo test` and adds up its results.
@@ -154,12 +154,13 @@ lints=(cargo clippy $locked --workspace --all-targets -- -D warnings)
 # dependencies have the same features in all of them and are compiled once.
 check "build" cargo build $locked --workspace
 if [ "$mode" = all ]; then
-    start "lints" when_tests_are_compiled "${lints[@]}"
-    start "links in Rust's documentation" when_tests_are_compiled \
+    start "tests in Python" when_tests_are_compiled \
+        "$venv/bin/python" -m pytest tests/python --junitxml="$work/python.xml"
+    start "lints" when_tests_are_compiled nice -n 10 "${lints[@]}"
+    start "links in Rust's documentation" when_tests_are_compiled nice -n 10 \
         env RUSTDOCFLAGS="-D rustdoc::broken_intra_doc_links" cargo doc $locked --workspace --no-deps
     cargo_tests "tests in Rust" --workspace
     : >"$work/tests-ended"
-    start "tests in Python" "$venv/bin/python" -m pytest tests/python --junitxml="$work/python.xml"
     conformance_tests "conformance of MCP"
     check "apps for Android" scripts/android.sh
     check "what is in the apps for Android" scripts/check-android.sh
