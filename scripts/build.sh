@@ -10,7 +10,7 @@ target_dir=${CARGO_TARGET_DIR:-target}
 
 if [ ! -x "$target_dir/$folder/toolway" ]; then
     case $profile in
-    dev) printf 'Building Toolway. The first build takes about 5 minutes on two cores; later ones take seconds.\n' >&2 ;;
+    dev) printf 'Building Toolway. The first build takes about 5 minutes on two idle cores; later ones take seconds.\n' >&2 ;;
     *) printf 'Building Toolway with the profile %s. This takes 10 to 20 minutes on two cores.\n' "$profile" >&2 ;;
     esac
 fi
