@@ -106,7 +106,7 @@ async def test_a_turn_without_faults(there, mocks, kind):
     assert check_true(ended, mocks[kind][1], is_first=True) == "done", ended.end
 
 
-async def test_chaos_ends_in_a_true_outcome_every_time(there, mocks):
+async def test_random_faults_always_end_in_a_correct_outcome(there, mocks):
     async def suffer(kind: str) -> list[str]:
         socket = await chat(there, kind)
         text = mocks[kind][1]

@@ -66,7 +66,7 @@ async def test_connecting_one_subprotocol_is_answered(net, offered, answered):
     assert (await socket.expect("session_start"))["v"] == (2 if answered == "toolway.v2" else 1)
 
 
-async def test_connecting_v1_is_told_what_it_knows_and_no_more(net):
+async def test_connecting_v1_gets_only_version_1_fields(net):
     token = await net.pair("companion")
     socket = await net.socket("/ws/chat", token, v1=True)
     start = await socket.expect("session_start")
@@ -87,7 +87,7 @@ async def test_connecting_session_start_comes_before_anything_is_sent(net):
     assert [f["type"] for f in socket.history] == ["session_start", "connected"]
 
 
-async def test_connecting_session_id_is_echoed_and_else_made(net):
+async def test_connecting_session_id_is_echoed_or_generated(net):
     token = await net.pair("companion")
     wanted = unique("session")
     first = await net.socket("/ws/chat", token, query={"session_id": wanted}, v1=True)
@@ -107,7 +107,7 @@ async def test_connecting_the_query_session_named_null_counts_as_none(net):
     assert len(ids) == 2 and "null" not in ids
 
 
-async def test_connecting_v2_is_told_source_resume_token_heartbeat_and_limits(net):
+async def test_connecting_v2_gets_source_resume_token_heartbeat_and_limits(net):
     name = unique("phone")
     device = await net.v2(name=name, capabilities=("resume", "progress", "cancel"))
     connected = device.connected
@@ -121,7 +121,7 @@ async def test_connecting_v2_is_told_source_resume_token_heartbeat_and_limits(ne
 
 
 @pytest.mark.parametrize("said", [2, 3, 99])
-async def test_connecting_connect_raises_the_version_without_a_subprotocol(net, said):
+async def test_connecting_connect_selects_the_version_without_a_subprotocol(net, said):
     """A version that is too new is answered with the highest one known."""
     socket = await net.socket("/ws/chat", await net.pair("companion"))
     assert (await socket.expect("session_start"))["v"] == 1
@@ -193,7 +193,7 @@ ORIGINS = [("https://evil.example", False), ("null", False), ("OWN", True), (Non
 
 @pytest.mark.parametrize(("origin", "accepted"), ORIGINS)
 @pytest.mark.parametrize("path", ["/ws/chat", "/ws/device"])
-async def test_connecting_origin_has_to_be_ours(net, path, origin, accepted):
+async def test_connecting_foreign_origins_are_refused(net, path, origin, accepted):
     token = await net.pair("companion")
     origin = net.gw.url if origin == "OWN" else origin
     if accepted:
@@ -203,7 +203,7 @@ async def test_connecting_origin_has_to_be_ours(net, path, origin, accepted):
 
 
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "127.0.0.1.evil.example", "169.254.169.254"])
-async def test_connecting_host_has_to_be_ours(net, host):
+async def test_connecting_foreign_hosts_are_refused(net, host):
     token = await net.pair("companion")
     with pytest.raises(Refused) as error:
         await RawSocket.open(net.gw, "/ws/chat", {"Authorization": f"Bearer {token}", "Host": host})
@@ -212,7 +212,7 @@ async def test_connecting_host_has_to_be_ours(net, host):
     assert 400 <= response.status_code < 500 and response.status_code != 401
 
 
-async def test_connecting_loopback_names_are_ours(net):
+async def test_connecting_loopback_names_are_accepted(net):
     token = await net.pair("companion")
     port = net.gw.address[1]
     for host in (f"localhost:{port}", f"127.0.0.1:{port}", f"[::1]:{port}"):
@@ -237,7 +237,7 @@ async def test_connecting_listed_hosts_and_origins_are_accepted(net, gateway_fac
         await RawSocket.open(other.gw, "/ws/chat", {"Authorization": f"Bearer {token}", "Host": "other.example"})
 
 
-async def test_connecting_the_token_is_in_no_log(net, gateway_factory):
+async def test_connecting_the_token_is_never_logged(net, gateway_factory):
     """`?token=` is redacted wherever a URL is logged."""
     other = net.on(gateway_factory({"log": {"level": "trace"}}))
     token = await other.pair("companion")

@@ -261,7 +261,7 @@ async def test_faults_a_second_gateway_on_one_data_folder_refuses_and_names_the_
     assert (await first.rest().get("/api/tools")).status_code == 200
 
 
-async def test_faults_what_is_known_survives_a_restart(on_disk):
+async def test_faults_stored_data_survives_a_restart(on_disk):
     """Slugs, tokens, revocations; a graceful stop in between."""
     first = on_disk()
     token, client = await first.pair("device"), await first.client()

@@ -142,13 +142,13 @@ async def inspected(net, tmp_path, only: str) -> str:
     return await node_output(*inspector, *command, "--method", "tools/list", HOME=str(tmp_path))
 
 
-async def test_the_inspector_finds_nothing_to_complain_of_in_the_built_in_tools(net, tmp_path):
+async def test_the_inspector_accepts_the_built_in_tools(net, tmp_path):
     output = await inspected(net, tmp_path, "builtin/*")
     names = {entry["name"] for entry in json.loads(output)["tools"]}
     assert {"get_current_time", "read_file"} <= names
 
 
-async def test_the_inspector_finds_nothing_to_complain_of_in_a_computers_tools(net, tmp_path):
+async def test_the_inspector_accepts_a_computers_tools(net, tmp_path):
     name, token = unique("computer"), tmp_path / "token"
     token.write_text(await net.pair("device"))
     token.chmod(0o600)

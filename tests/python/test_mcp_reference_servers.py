@@ -128,7 +128,7 @@ async def nobody(_context, _params):
 
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
 @pytest.mark.parametrize("name", NAMES)
-async def test_a_whole_server_appears_under_its_own_names(reference, behind, name, mode):
+async def test_all_parts_of_a_server_keep_their_names(reference, behind, name, mode):
     definition = behind[name]
     env = environment() | definition.get("env", {})
     server = StdioServerParameters(command=definition["command"], args=definition["args"], env=env)
@@ -201,7 +201,7 @@ async def test_reports_resources_and_prompts_of_a_server_pass_through(reference)
         assert prompt.messages
 
 
-async def test_all_of_them_stand_side_by_side(reference):
+async def test_tools_of_all_servers_are_listed_together(reference):
     async with at(reference, "/mcp") as client:
         names = await whole(client.list_tools, "tools")
         for tool in ("everything__echo", "git__git_log", "memory__read_graph", "time__convert_time"):

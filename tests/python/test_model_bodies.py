@@ -280,7 +280,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("kind", RIGHT)
-def test_a_right_body_is_taken(kind):
+def test_a_valid_body_is_accepted(kind):
     assert complaints(kind, RIGHT[kind]) == []
 
 
@@ -289,7 +289,7 @@ def test_a_right_body_is_taken(kind):
     [(kind, path, value) for kind, changes in BROKEN.items() for path, value in changes],
     ids=lambda value: value if isinstance(value, str) else json.dumps(value, default=lambda _: "gone")[:30],
 )
-def test_a_broken_body_is_refused(kind, path, value):
+def test_a_malformed_body_is_rejected(kind, path, value):
     body = copy.deepcopy(RIGHT[kind])
     *parents, name = path.split("/")
     place = body

@@ -98,7 +98,7 @@ async def answered(rest, asked, decision, **fields):
 # Over WebSocket, to whoever made the call.
 
 
-async def test_questions_the_caller_is_asked_for_the_permission_before_anything_runs(asks):
+async def test_questions_the_permission_is_requested_before_the_tool_runs(asks):
     call = await asks.caller.start(asks.name("locate"), {"exact": True, "password": "hunter2"})
     asked = await question(asks.caller)
     assert set(asked) == {"type", "id", "kind", "tool", "permission", "reason", "args_preview", "expires_ms"}
@@ -119,7 +119,7 @@ async def test_questions_the_caller_is_asked_for_the_permission_before_anything_
     assert (await question(asks.caller))["id"] != asked["id"]
 
 
-async def test_questions_a_no_is_told_in_words_and_nothing_runs(asks):
+async def test_questions_a_denial_is_reported_and_nothing_runs(asks):
     call = await asks.caller.start(asks.name("locate"))
     await decide(asks.caller, await question(asks.caller), "denied")
     answer = await asks.caller.answer(call)
@@ -142,7 +142,7 @@ async def test_a_permanent_denial_has_its_own_code_and_is_not_asked_again_e2(ask
     assert asks.device.runs == []
 
 
-async def test_questions_an_answer_for_the_session_holds_there_alone(asks):
+async def test_questions_an_answer_for_the_session_applies_only_there(asks):
     call = await asks.caller.start(asks.name("locate"))
     await decide(asks.caller, await question(asks.caller), "granted", scope="session")
     check_success(await asks.caller.answer(call), "ran")
@@ -176,7 +176,7 @@ async def test_several_questions_are_open_and_each_gets_its_own_answer_e1(asks):
 
 
 @pytest.mark.parametrize("scope", ["always", "agent"])
-async def test_questions_wider_answers_are_the_owners(asks, scope):
+async def test_questions_only_the_owner_can_answer_permanently(asks, scope):
     call = await asks.caller.start(asks.name("locate"))
     asked = await question(asks.caller)
     await decide(asks.caller, asked, "granted", scope=scope)
@@ -187,7 +187,7 @@ async def test_questions_wider_answers_are_the_owners(asks, scope):
     assert not [g for g in await grants(asks.net) if g.get("principal") == asks.id or "agent" in g]
 
 
-async def test_questions_an_answer_that_is_late_or_of_nothing_is_told_so(asks):
+async def test_questions_late_and_unknown_answers_are_errors(asks):
     await decide(asks.caller, {"id": "01920000-0000-7000-8000-0000000000ab"}, "granted")
     assert (await asks.caller.expect("error"))["message"]
     call = await asks.caller.start(asks.name("locate"))
@@ -203,7 +203,7 @@ async def test_questions_an_answer_that_is_late_or_of_nothing_is_told_so(asks):
     await asks.caller.barrier()
 
 
-async def test_questions_are_shown_to_nobody_else_and_nobody_else_answers_them(asks):
+async def test_questions_are_visible_and_answerable_only_by_their_recipients(asks):
     other = await asks.net.caller()
     same = await asks.net.caller(asks.token)
     call = await asks.caller.start(asks.name("locate"))
@@ -250,7 +250,7 @@ async def test_questions_version_1_is_never_asked(asks):
     }
 
 
-async def test_questions_the_time_for_one_is_not_the_calls(asks):
+async def test_questions_have_their_own_timeout(asks):
     """The deadline starts when it may run."""
     call = await asks.caller.start(asks.name("locate"), timeout_ms=300)
     asked = await question(asks.caller)
@@ -262,7 +262,7 @@ async def test_questions_the_time_for_one_is_not_the_calls(asks):
     assert entry["approved_by"] == asks.id
 
 
-async def test_questions_that_nobody_answers_end(net, gateway_factory):
+async def test_questions_without_an_answer_expire(net, gateway_factory):
     other = net.on(gateway_factory(ASKING | {"timeouts": {"approval_s": 1}}))
     device = await other.v2(TOOLS, handler=lambda r: "ran")
     caller = await other.caller()
@@ -275,7 +275,7 @@ async def test_questions_that_nobody_answers_end(net, gateway_factory):
 
 
 @pytest.mark.parametrize("how", ["cancel", "close"])
-async def test_questions_of_a_call_that_was_given_up_are_withdrawn(asks, how):
+async def test_questions_of_a_cancelled_call_are_withdrawn(asks, how):
     async with watching(asks.net) as watch:
         call = await asks.caller.start(asks.name("locate"))
         asked = await question(asks.caller)
@@ -291,7 +291,7 @@ async def test_questions_of_a_call_that_was_given_up_are_withdrawn(asks, how):
     assert asks.device.runs == []
 
 
-async def test_questions_about_a_call_go_to_the_caller_only_where_a_rule_says_so(asks):
+async def test_questions_go_to_the_caller_only_if_a_rule_says_so(asks):
     call = await asks.caller.start(asks.name("careful"))
     asked = await question(asks.caller)
     assert asked["kind"] == "approval" and "permission" not in asked
@@ -304,7 +304,7 @@ async def test_questions_about_a_call_go_to_the_caller_only_where_a_rule_says_so
     assert len(asks.caller.seen("permission_request")) == 1
 
 
-async def test_questions_a_phones_own_permissions_are_the_phones_to_ask_for(asks):
+async def test_questions_a_phone_asks_for_its_own_permissions(asks):
     entry = await asks.rest.json(f"/api/tools/{asks.name('contacts')}")
     assert entry["permissions"] == ["READ_CONTACTS"], "shown"
     check_success(await asks.caller.call(asks.name("contacts")), "ran")
@@ -349,7 +349,7 @@ async def test_approvals_the_owner_sees_and_answers_while_it_watches(asks):
     assert entry["approved_by"] == "owner" and entry["user_wait_ms"] > 0
 
 
-async def test_approvals_a_no_of_the_owner(asks):
+async def test_approvals_the_owner_denies(asks):
     async with watching(asks.net) as watch:
         call = await asks.caller.start(asks.name("owners"))
         asked = await watch.next("approval_requested")
@@ -360,7 +360,7 @@ async def test_approvals_a_no_of_the_owner(asks):
     assert not asks.caller.seen("permission_request")
 
 
-async def test_approvals_the_first_answer_counts_whoever_gives_it(asks):
+async def test_approvals_the_first_answer_counts(asks):
     """The owner may answer what the caller is asked, and the caller learns that it is over."""
     async with watching(asks.net) as watch:
         call = await asks.caller.start(asks.name("locate"))
@@ -414,7 +414,7 @@ async def grants(net):
     return rows(await net.rest().json("/api/grants"), "grants")
 
 
-async def test_grants_an_answer_for_always_holds_until_it_is_revoked(asks):
+async def test_grants_a_permanent_answer_applies_until_revoked(asks):
     owner = asks.net.rest()
     async with watching(asks.net) as watch:
         call = await asks.caller.start(asks.name("owners"))
@@ -434,7 +434,7 @@ async def test_grants_an_answer_for_always_holds_until_it_is_revoked(asks):
     assert (await owner.delete(f"/api/grants/{grant['id']}")).status_code == 404
 
 
-async def test_grants_are_given_beforehand_for_a_tool_or_for_a_permission(asks):
+async def test_grants_can_be_created_for_a_tool_or_a_permission(asks):
     owner, source = asks.net.rest(), asks.device.source
     made = await owner.post("/api/grants", {"tool": f"{source}/own*", "principal": asks.id, "expires_in_s": 3600})
     assert made.status_code == 201, made.text
@@ -458,7 +458,7 @@ async def test_grants_are_given_beforehand_for_a_tool_or_for_a_permission(asks):
     check_success(await asks.rest.call(asks.name("owners")), "ran")
 
 
-async def test_grants_end_by_themselves(asks):
+async def test_grants_expire(asks):
     body = {"tool": f"{asks.device.source}/owners", "principal": asks.id, "expires_in_s": 1}
     identity = (await asks.net.rest().post("/api/grants", body)).json()["id"]
 
@@ -485,13 +485,13 @@ async def test_grants_end_by_themselves(asks):
         {"tool": "a/b", "surprise": True},
     ],
 )
-async def test_grants_nonsense_is_400(asks, body):
+async def test_grants_invalid_requests_are_400(asks, body):
     response = await asks.net.rest().post("/api/grants", body)
     assert response.status_code == 400, response.text
     assert refusal(response)
 
 
-async def test_grants_outlive_the_gateway_and_questions_do_not(net, gateway_factory):
+async def test_grants_survive_a_restart_and_questions_do_not(net, gateway_factory):
     other = net.on(gateway_factory(ASKING, fresh=True))
     name = unique("kept")
     token, pairing = await other.client(), await other.pair()

@@ -110,7 +110,7 @@ async def test_rights_rest(net, tokens, target, endpoint, role):
 
 @pytest.mark.parametrize("role", ROLES)
 @pytest.mark.parametrize("path", ["/api/status", "/metrics", "/api/openapi.json"])
-async def test_rights_what_tells_of_the_gateway(net, tokens, path, role):
+async def test_rights_information_about_the_gateway(net, tokens, path, role):
     """Needs a token that holds; the table leaves open whether a client's will do, not a device's."""
     response = await net.rest(tokens[role]).get(path)
     if role in NOBODY:
@@ -139,7 +139,7 @@ async def test_rights_streams(net, tokens, path, allowed, role):
 
 
 @pytest.mark.parametrize("role", [role for role in ROLES if role != "owner"])
-async def test_rights_nobody_else_replaces_the_owners_token(net, tokens, role):
+async def test_rights_only_the_owner_replaces_the_owners_token(net, tokens, role):
     response = await net.rest(tokens[role]).request("POST", "/api/tokens/owner/rotate")
     assert response.status_code == (401 if role in NOBODY else 403)
     assert (await net.rest().get("/api/tools")).status_code == 200
@@ -201,7 +201,7 @@ async def test_spent_revoked_and_expired_have_different_codes_r17(net, tokens):
     assert "revoked" in body.lower()
 
 
-async def test_rights_a_client_cannot_raise_itself(net, tokens):
+async def test_rights_a_client_cannot_escalate_its_role(net, tokens):
     for role in ("client", "companion", "device"):
         rest = net.rest(tokens[role])
         for body in ({"role": "owner"}, {"role": "client"}):
@@ -209,19 +209,19 @@ async def test_rights_a_client_cannot_raise_itself(net, tokens):
         assert (await rest.post("/api/pair", {"role": "companion"})).status_code == 403
 
 
-async def test_rights_nobody_makes_a_second_owner(net):
+async def test_rights_a_second_owner_cannot_be_created(net):
     """The owner's token is one, rotated by command."""
     assert (await net.rest().post("/api/tokens", {"role": "owner"})).status_code == 400
     assert (await net.rest().post("/api/pair", {"role": "owner"})).status_code == 400
 
 
-async def test_rights_the_owner_cannot_lock_himself_out(net):
+async def test_rights_the_owner_cannot_revoke_the_owners_token(net):
     response = await net.rest().delete("/api/tokens/owner")
     assert 400 <= response.status_code < 500
     assert (await net.rest().get("/api/tokens")).status_code == 200
 
 
-async def test_rights_guessing_tokens_is_slowed_down_and_locks_nobody_out(net, gateway_factory):
+async def test_rights_token_guessing_is_slowed_down_without_lockouts(net, gateway_factory):
     """By default sixty a minute from one address; a good token is never held back."""
     other = net.on(gateway_factory(fresh=True))
     wrong = "twy_o_" + "A" * 43

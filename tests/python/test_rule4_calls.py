@@ -293,7 +293,7 @@ async def test_waiting_for_a_person_has_a_total_limit_per_call(rig):
     assert (await device.expect("tool_call_cancel"))["id"] == request["id"]
 
 
-async def test_the_caller_sees_what_the_person_is_asked(rig):
+async def test_the_caller_sees_the_question_to_the_person(rig):
     """As a tool_progress as far as the last one; nothing where the device says nothing."""
     _, device, caller, name = rig
     call = await caller.start(name)

@@ -54,7 +54,7 @@ async def test_a_result_for_an_unknown_call_is_unknown_r8(net, call):
     assert await status(device, call) == "unknown"
 
 
-async def test_version_1_gets_one_acknowledgement_and_no_more(net):
+async def test_version_1_gets_exactly_one_acknowledgement(net):
     """On v1 late, duplicate and unknown ones are discarded without an acknowledgement."""
     device = await net.v1([tool("work")], name=unique("v1"))
     caller = await net.caller()
@@ -195,7 +195,7 @@ MAY_NOT = ["made_up", "gateway_restarted", "cancelled", "tool_not_available", "t
 
 
 @pytest.mark.parametrize("code", MAY_SAY + MAY_NOT)
-async def test_envelope_codes_a_device_may_say(rig, code):
+async def test_envelope_codes_that_devices_may_send(rig, code):
     """Any other becomes tool_failed."""
     _, device, caller, name = rig
     device.handler = lambda r: {"type": "tool_error", "error": "because", "code": code, "hint": "do this"}
@@ -203,7 +203,7 @@ async def test_envelope_codes_a_device_may_say(rig, code):
     check_error(await caller.call(name), wanted, dispatched=True, message="because", hint="do this")
 
 
-async def test_envelope_a_device_cannot_give_a_code_the_wrong_type(rig):
+async def test_envelope_a_code_always_has_its_error_type(rig):
     """error_type belongs to the code, at every entry point."""
     _, device, caller, name = rig
     device.handler = lambda r: {"type": "tool_error", "error": "x", "code": "denied", "error_type": "timeout"}
@@ -211,13 +211,13 @@ async def test_envelope_a_device_cannot_give_a_code_the_wrong_type(rig):
 
 
 @pytest.mark.parametrize("retryable", [True, False])
-async def test_envelope_retryable_is_what_the_device_says(rig, retryable):
+async def test_envelope_retryable_is_forwarded(rig, retryable):
     _, device, caller, name = rig
     device.handler = lambda r: {"type": "tool_error", "error": "x", "code": "network", "retryable": retryable}
     check_error(await caller.call(name), "network", dispatched=True, retryable=retryable)
 
 
-async def test_envelope_authorize_intent_is_handed_on(rig):
+async def test_envelope_authorize_intent_is_forwarded(rig):
     _, device, caller, name = rig
     device.handler = lambda r: {
         "type": "tool_error",

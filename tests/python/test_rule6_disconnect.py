@@ -34,7 +34,7 @@ async def test_a_version_1_disconnect_ends_its_calls_at_once_r1(net, clock, how)
     assert (await net.rest().get(f"/api/tools/{source}__work")).status_code == 404
 
 
-async def test_the_calling_session_is_free_at_once_after_a_version_1_disconnect_r1(net):
+async def test_the_calling_session_continues_after_a_version_1_disconnect_r1(net):
     """What another tool of the same session needs is not held by the lost call."""
     device = await net.v1([tool("work")], name=unique("v1"))
     other = await net.v2([tool("other")], handler=lambda r: "free")

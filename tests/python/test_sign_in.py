@@ -64,7 +64,7 @@ def test_a_client_finds_the_issuer_by_itself(issuer, trusting):
 
 
 @pytest.mark.parametrize("algorithm", KINDS)
-def test_tokens_that_another_library_signed_let_in(issuer, trusting, algorithm):
+def test_tokens_signed_by_another_library_are_accepted(issuer, trusting, algorithm):
     """Each algorithm, in the forms that issuers use."""
     for claims in [{"scope": "tools"}, {"scope": None, "scp": ["other", "tools"]}, {"aud": ["x", AUDIENCE]}]:
         claims = {"scope": "tools", **claims}
@@ -173,7 +173,7 @@ def test_a_login_gives_the_gateway_tokens_that_it_renews_by_itself(issuer, tmp_p
         guarded.stop()
 
 
-def test_a_login_that_is_forgotten_is_gone(issuer, tmp_path):
+def test_a_removed_login_no_longer_works(issuer, tmp_path):
     """And one that never was is said to be none."""
     guarded = Guarded(issuer)
     data = tmp_path / "data"

@@ -63,7 +63,7 @@ async def test_a_forced_tool_call_end_to_end(net, gateway):
     assert isinstance(json.loads(call.function.arguments)["on"], bool)
 
 
-async def test_the_gateways_own_test_of_a_model_says_what_works(net, gateway):
+async def test_the_gateways_model_test_reports_working_features(net, gateway):
     response = await net.on(gateway).rest().request("POST", "/api/models/small/test", json={}, timeout=TIMEOUT)
     assert response.status_code == 200, response.text
     assert response.json()

@@ -215,7 +215,7 @@ async def test_failures_and_images_reach_the_model_m13(talking, fakes, kind):
         assert pictures or "image" in seen["text"]
 
 
-async def test_a_refusal_before_the_first_word_is_tried_again_and_shown(talking, fakes, kind):
+async def test_a_failure_before_the_first_token_is_retried_and_shown(talking, fakes, kind):
     fakes.script(line({"failure": {"status": 503, "retry_after": 0}}), line(says("Here.")))
     socket, _ = await open_chat(talking, await agent(talking, kind))
     ended = await turn(socket, "hi")
@@ -224,7 +224,7 @@ async def test_a_refusal_before_the_first_word_is_tried_again_and_shown(talking,
     assert len(fakes.requests()) == 2
 
 
-async def test_a_wrong_key_says_where_it_is_set(talking, fakes, kind):
+async def test_a_wrong_key_error_names_its_location(talking, fakes, kind):
     fakes.script(line({"failure": {"status": 401}}))
     socket, _ = await open_chat(talking, await agent(talking, kind))
     ended = await turn(socket, "hi")
@@ -233,7 +233,7 @@ async def test_a_wrong_key_says_where_it_is_set(talking, fakes, kind):
     assert "model.key" in str(ended.end)
 
 
-async def test_version_1_sees_a_turn_whole(talking, fakes):
+async def test_version_1_receives_a_complete_turn(talking, fakes):
     """A version 1 client that offers tools on the socket that it chats on."""
     client = await talking.v1([tool("work")], handler=lambda _: "ok")
     fakes.script(line(calls("work", {})), line(says("Do", "ne."), last_result="work"))
