@@ -186,7 +186,7 @@ fn nested(depth: usize, attributes: usize) -> Vec<u8> {
 fn the_nesting_of_elements_is_limited() {
     let refusal = |bytes: &[u8]| AppManifest::read(bytes).unwrap_err().to_string();
     let too_much = "its AndroidManifest.xml can't be read: too many elements";
-    assert_eq!(refusal(&nested(20, 0)), "its AndroidManifest.xml can't be read: its package is missing");
+    assert_eq!(refusal(&nested(20, 0)), "its AndroidManifest.xml can't be read: the package name is missing");
     assert_eq!(refusal(&nested(100_000, 0)), too_much);
     assert_eq!(refusal(&nested(10, 60_000)), too_much);
 }

@@ -149,7 +149,7 @@ fn usage_output_and_silence_are_errors() {
     assert_eq!(
         parse_output(usage, "", "list_tools"),
         Err(CallFailure::Unsupported(
-            "the phone's `content` does not take this call: Binding not well formed: k:s:a:b".to_owned()
+            "the phone's `content` program rejects this call: Binding not well formed: k:s:a:b".to_owned()
         ))
     );
     assert!(matches!(parse_output("", "", "list_tools"), Err(CallFailure::Threw { .. })));

@@ -61,7 +61,7 @@ public class BombTest extends BridgeTest {
     public void a_list_nested_too_deeply_is_refused() {
         install(Bombs.Deep.class);
         ProviderRow row = shell().row(AUTHORITY, ProviderRow.State.UNAVAILABLE);
-        assertEquals("the app's answer is not usable: its list nests deeper than 64 levels", row.reason());
+        assertEquals("the app's answer is invalid: its list nests deeper than 64 levels", row.reason());
         awaitTools(OTHER);
         success(call(OTHER));
     }
