@@ -21,7 +21,7 @@ TURN_LIMIT = 120
 
 @contextlib.contextmanager
 def aimock(seed: int, tool_name: str):
-    """The mock as a process; gives its address and what its model says in the end."""
+    """Starts the mock; returns its address and the final text of its model."""
     with subprocess.Popen(
         [node(), "aimock.mjs", str(seed), tool_name],
         cwd=FOLDER,
@@ -40,7 +40,7 @@ def aimock(seed: int, tool_name: str):
 
 @pytest.fixture(scope="module")
 def mocks():
-    """A mock for each kind, each with a seed of its own."""
+    """A mock for each kind, each with its own seed."""
     with contextlib.ExitStack() as stack:
         yield {kind: stack.enter_context(aimock(number, "phone__battery")) for number, kind in enumerate(KINDS, 1)}
 
@@ -59,7 +59,7 @@ def gateway(gateway_dir, mocks):
 
 @pytest.fixture(scope="module")
 def phones_token():
-    """The token of the device, made once: with it the device is the same in every test."""
+    """The token of the device, created once, so that every test uses the same device."""
     return []
 
 

@@ -1,4 +1,4 @@
-"""/ws/chat without a model: everything but the turn works, and what does not is said."""
+"""/ws/chat without a model: everything except turns works, and turns return an error."""
 
 import asyncio
 
@@ -60,7 +60,7 @@ async def test_chat_a_companion_is_client_and_device(net):
 
 
 async def test_the_device_address_rejects_calls(net):
-    """/ws/device offers tools only, whoever holds the token."""
+    """/ws/device only offers tools, with every token."""
     bare = unique("target")
     target = await net.v2([tool(bare)], handler=lambda r: "ran")
     for role in ("device", "companion"):
@@ -134,7 +134,7 @@ async def test_shutdown_waits_for_calls_up_to_the_limit(net, gateway_factory):
     other.gw.terminate()
 
     async def closing():
-        """New callers are no longer let in."""
+        """Returns true once new callers are refused."""
         try:
             socket = await Socket.open(other.gw, "/ws/chat", other.gw.owner_token)
         except Exception:  # refused in whatever way

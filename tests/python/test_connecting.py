@@ -1,4 +1,4 @@
-"""Connecting: where the token may be, what is agreed, what each version is told first."""
+"""Connecting: places of the token, negotiation, and the first messages of each version."""
 
 import asyncio
 import json
@@ -98,7 +98,7 @@ async def test_connecting_session_id_is_echoed_or_generated(net):
 
 
 async def test_connecting_the_query_session_named_null_counts_as_none(net):
-    """v1 clients read a missing field as the text "null" and come back with it, each of them."""
+    """v1 clients parse a missing field as the text "null" and send that when they reconnect."""
     sockets = [
         await net.socket("/ws/chat", await net.pair("companion"), query={"session_id": "null"}, v1=True)
         for _ in range(2)
@@ -122,7 +122,7 @@ async def test_connecting_v2_gets_source_resume_token_heartbeat_and_limits(net):
 
 @pytest.mark.parametrize("said", [2, 3, 99])
 async def test_connecting_connect_selects_the_version_without_a_subprotocol(net, said):
-    """A version that is too new is answered with the highest one known."""
+    """A version that is too new gets the highest supported one."""
     socket = await net.socket("/ws/chat", await net.pair("companion"))
     assert (await socket.expect("session_start"))["v"] == 1
     await socket.send({"type": "connect", "v": said, "device_name": unique("chat")})
@@ -170,7 +170,7 @@ async def test_connecting_permessage_deflate_offered_or_not(net, compression):
 
 
 async def test_connecting_everything_at_once(net):
-    """connect, register_tools and message in one go, before the first answer is read."""
+    """Sends connect, register_tools and message together, before reading the first answer."""
     token = await net.pair("companion")
     raw = await RawSocket.open(net.gw, "/ws/chat", {"Authorization": f"Bearer {token}"})
     for frame in (

@@ -33,7 +33,7 @@ ARGUMENTS = [{"on": True, "rooms": ["Küche"]}, {"on": False}]
 
 
 class Read:
-    """What an SDK read of an answer."""
+    """An answer as an SDK parses it."""
 
     def __init__(self, text="", thinking="", calls=(), usage=None, finish=None):
         self.text, self.thinking, self.calls, self.usage, self.finish = text, thinking, list(calls), usage, finish
@@ -262,13 +262,13 @@ SDKS = [OpenAiChat, OpenAiResponses, Anthropic, Gemini]
 
 @pytest.fixture(params=SDKS, ids=lambda sdk: sdk.__doc__.strip("`."))
 def sdk(request, fakes):
-    """An SDK that is pointed at the fakes."""
+    """An SDK configured for the fakes."""
     return request.param(fakes)
 
 
 @pytest.fixture(params=["whole", "stream"])
 def ask(request, sdk):
-    """Asks through it, in both ways."""
+    """Sends requests with and without streaming."""
     return getattr(sdk, request.param)
 
 

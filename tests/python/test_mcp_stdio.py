@@ -41,7 +41,7 @@ async def start():
 
 @pytest.fixture
 def alone(tmp_path):
-    """A gateway of the test's own, with a local address that stays when it is started again."""
+    """The test's own gateway, with a local address that stays the same after a restart."""
     gateway = Gateway(tmp_path / "alone", {"limits": PATIENT}).start()
     yield gateway
     gateway.kill()
@@ -53,7 +53,7 @@ def kept(gateway, client="mcp-stdio"):
 
 
 async def labels(net):
-    """The labels of all good tokens."""
+    """Returns the labels of all valid tokens."""
     return [entry["label"] for entry in (await net.rest().json("/api/tokens"))["tokens"]]
 
 

@@ -57,7 +57,7 @@ SAMPLING = ("temperature", "top_p", "top_k")
 
 
 def complaints_about(kind: str, entry: dict) -> list[str]:
-    """What the SDK's types say against a body of the corpus."""
+    """Returns violations of the SDK's types in a body of the corpus."""
     body = entry["body"]
     if kind != "anthropic":
         return complaints(kind, body)
@@ -71,7 +71,7 @@ def complaints_about(kind: str, entry: dict) -> list[str]:
 
 
 def tools(kind: str, body: dict) -> list:
-    """The tools in a body."""
+    """Returns the tools in a body."""
     if kind == "gemini":
         return [each for group in body.get("tools", []) for each in group.get("functionDeclarations", [])]
     return body.get("tools", [])

@@ -41,18 +41,18 @@ async def client(api):
 
 @pytest.fixture
 async def battery(api):
-    """A device that tells how full its battery is; gives the full name of its tool."""
+    """A device with a battery tool; returns the full name of the tool."""
     device = await api.v2([tool("battery")], name=unique("phone"), handler=lambda _: "81 percent")
     return f"{device.source}__battery"
 
 
 def ask(text="How full is it?", **more):
-    """A request for the agent."""
+    """Returns a request for the agent."""
     return {"model": "default", "messages": [{"role": "user", "content": text}], **more}
 
 
 def two_rounds(fakes, name):
-    """The model calls the tool, and says what came of it."""
+    """Scripts a tool call and a text after its result."""
     first = says("I look. ", usage={"input": 100, "output": 10, "cached": 60})
     first["steps"].append({"tool_call": {"name": name, "fragments": ["{", "}"]}})
     fakes.script(line(first), line(says("81 ", "percent.", usage={"input": 120, "output": 5}), last_result=name))
@@ -348,7 +348,7 @@ async def test_a_question_that_nobody_can_answer_ends_as_a_permission_error(clie
 
 
 def test_the_api_lists_only_the_agent_of_a_bound_token(talking_gateway):
-    """A token bound to an agent sees that agent alone."""
+    """A token bound to an agent sees only that agent."""
     import httpx
 
     owner = {"Authorization": f"Bearer {talking_gateway.owner_token}"}

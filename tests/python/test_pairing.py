@@ -16,13 +16,13 @@ def pairing(net, gateway_factory):
 
 @pytest.fixture
 def guessing(net, gateway_factory):
-    """Another one: ten wrong tries in all would void the codes of the test that comes next."""
+    """Another gateway, because ten wrong attempts void the codes of other tests."""
     return net.on(gateway_factory({"timeouts": {"approval_s": 5}}))
 
 
 @pytest.fixture
 def racing(net, gateway_factory):
-    """And another, for the same reason."""
+    """Another gateway, for the same reason."""
     return net.on(gateway_factory({"timeouts": {"approval_s": 6}}))
 
 

@@ -1,4 +1,4 @@
-"""Questions to persons: over /ws/chat to whoever made the call, over REST to the owner; and grants."""
+"""Questions to persons: to the caller over /ws/chat, to the owner over REST; and grants."""
 
 import asyncio
 import contextlib
@@ -27,7 +27,7 @@ TOOLS = [LOCATE, tool("careful"), tool("owners"), tool("contacts", permissions=[
 
 @pytest.fixture
 async def asks(net, gateway_factory):
-    """A gateway that asks, a client of it, and a device whose tools answer at once."""
+    """A gateway that asks for approval, a client, and a device whose tools answer immediately."""
     other = net.on(gateway_factory(ASKING))
     record = await other.client_record(label=unique("label"))
     caller = await other.caller(record["token"])
@@ -44,28 +44,28 @@ async def asks(net, gateway_factory):
 
 
 async def question(socket, **fields):
-    """The next question on this connection."""
+    """Waits for the next question on this connection."""
     return await socket.expect("permission_request", **fields)
 
 
 async def decide(socket, asked, decision, **fields):
-    """Answer it there."""
+    """Answers it there."""
     await socket.send({"type": "permission_answer", "id": asked["id"], "decision": decision, **fields})
 
 
 async def approvals(rest):
-    """The open questions that a token sees."""
+    """Returns the open questions that a token sees."""
     return rows(await rest.json("/api/approvals"), "approvals")
 
 
 class Watch:
-    """The owner's stream of questions; from the moment it is there, calls wait for an answer."""
+    """The owner's stream of questions. While it is open, calls wait for an answer."""
 
     def __init__(self, response):
         self.lines = response.aiter_lines()
 
     async def next(self, wanted, **fields):
-        """The next event of this kind with these fields."""
+        """Waits for the next event of this kind with these fields."""
 
         async def read():
             kind = None
@@ -83,7 +83,7 @@ class Watch:
 
 @contextlib.asynccontextmanager
 async def watching(net):
-    """An owner who watches."""
+    """An owner with an open stream."""
     headers = {"Authorization": f"Bearer {net.gw.owner_token}", "Accept": "text/event-stream"}
     async with net.http.stream("GET", f"{net.gw.url}/api/approvals/watch", headers=headers) as response:
         assert response.status_code == 200
@@ -91,7 +91,7 @@ async def watching(net):
 
 
 async def answered(rest, asked, decision, **fields):
-    """Answer over REST; gives the response."""
+    """Answers over REST and returns the response."""
     return await rest.post(f"/api/approvals/{asked['id']}", {"decision": decision, **fields})
 
 
@@ -221,7 +221,7 @@ async def test_questions_are_visible_and_answerable_only_by_their_recipients(ask
 
 
 async def test_questions_version_1_is_never_asked(asks):
-    """It could not know what it is sent; there being nobody else, the call ends at once."""
+    """It does not know questions. Nobody else can answer, so the call ends immediately."""
     token = await asks.net.pair("companion")
     old = await asks.net.socket("/ws/chat", token)
     await old.send({"type": "connect", "device_name": unique("old")})
@@ -361,7 +361,7 @@ async def test_approvals_the_owner_denies(asks):
 
 
 async def test_approvals_the_first_answer_counts(asks):
-    """The owner may answer what the caller is asked, and the caller learns that it is over."""
+    """The owner may answer a question to the caller, and the caller is notified."""
     async with watching(asks.net) as watch:
         call = await asks.caller.start(asks.name("locate"))
         asked = await question(asks.caller)
@@ -373,7 +373,7 @@ async def test_approvals_the_first_answer_counts(asks):
 
 
 async def test_approvals_over_an_event_stream_of_the_call(asks):
-    """With `ask` somebody is there to answer; without it a call does not wait."""
+    """With `ask`, the caller can answer; without it, a call does not wait."""
     path = f"/api/tools/{asks.name('locate')}/call"
     check_error(await asks.rest.call(asks.name("locate")), "approval_unavailable", dispatched=False)
     got = [pair async for pair in asks.rest.events("POST", path, {"args": {}})]
@@ -410,7 +410,7 @@ async def test_nothing_that_a_client_sends_approves_its_own_call_e9(asks, field)
 
 
 async def grants(net):
-    """All that hold."""
+    """Returns all active grants."""
     return rows(await net.rest().json("/api/grants"), "grants")
 
 

@@ -96,7 +96,7 @@ async def test_rest_unknown_paths_and_methods(net):
     ],
 )
 async def test_no_url_path_reads_a_file_r21(net, path):
-    """Sent as it is, for HTTP libraries tidy such paths up."""
+    """Sent unchanged, because HTTP libraries normalize such paths."""
     reader, writer = await asyncio.open_connection(*net.gw.address)
     host = "%s:%d" % net.gw.address
     writer.write(b"GET " + path + f" HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode())
@@ -126,7 +126,7 @@ async def test_rest_tools_list_has_a_spec_version_and_the_tools(net):
 
 
 async def test_rest_the_original_schema_is_kept(net):
-    """Key order and numbers as the device wrote them."""
+    """Key order and numbers are as the device wrote them."""
     text = '{"type":"object","properties":{"z":{"type":"number","default":1.50},"a":{"type":"integer"}},"x-own":[1e2]}'
     device = await net.v2()
     await device.send_text(
@@ -221,7 +221,7 @@ async def test_rest_invalid_utf8_in_a_body_is_400(net, rig):
 
 
 async def test_rest_a_body_too_long_is_413(net, rig):
-    """17 MiB announced; whether the gateway reads them or not, it says 413."""
+    """17 MiB are announced; the gateway returns 413, whether it reads them or not."""
     _, device, _, name = rig
     reader, writer = await asyncio.open_connection(*net.gw.address)
     size = 17 << 20
@@ -481,7 +481,7 @@ async def test_rest_tokens_invalid_requests_are_400(net, body):
 
 
 async def test_rest_the_data_folder_contains_only_the_owners_token(net):
-    """Hashed at rest."""
+    """Tokens are stored as hashes."""
     token = await net.client()
     secret = token.split("_", 2)[2].encode()
     assert len(secret) == 43

@@ -25,7 +25,7 @@ LAMP = {
 
 @pytest.fixture(scope="module")
 def small_model():
-    """The model's server; gives its address and the model's id."""
+    """Starts the model's server; returns its address and the model's id."""
     venv = os.environ.get("TOOLWAY_SMALL_MODEL_VENV")
     if not venv:
         pytest.skip("the small model is built and tested by make test-small-model")
@@ -38,7 +38,7 @@ def small_model():
 
 @pytest.fixture(scope="module")
 def gateway(gateway_dir, small_model):
-    """A gateway whose agent talks to it."""
+    """A gateway whose agent uses it."""
     url, model = small_model
     entry = {"name": "small", "kind": "compatible", "base_url": url, "model": model}
     gateway = start_talking(gateway_dir / "small-model", [entry], "none", {"limits": PATIENT})

@@ -1,4 +1,4 @@
-"""Who a connection is: sources, slugs, and that no token takes another's."""
+"""Identity of connections: sources and slugs; no token takes over another's."""
 
 import re
 
@@ -90,7 +90,7 @@ async def test_source_odd_names_make_valid_slugs(net, name):
 
 @pytest.mark.parametrize("field", ["device_id", "device_name", "session_id", "platform", "app_version"])
 async def test_source_descriptions_have_a_maximum_length(net, field):
-    """Each field of `connect` may have 256 bytes; more is answered, and another try is free."""
+    """Each field of `connect` may have 256 bytes; more is an error, and the client may retry."""
     socket = await net.socket("/ws/device", await net.pair(), protocols=("toolway.v2",))
     said = {"type": "connect", "v": 2, "device_name": unique("long")}
     await socket.send({**said, field: "é" * 128 + "x"})
@@ -117,7 +117,7 @@ async def test_source_reserved_names_cannot_be_used(net, field, word):
 
 
 async def test_a_device_tool_cannot_shadow_a_built_in_r5(net):
-    """Whatever a device calls its tools, `builtin__…` never reaches it."""
+    """`builtin__…` never reaches a device, whatever the names of its tools."""
     device = await net.v2([tool("shell"), tool("builtin__shell"), tool("time")])
     device.handler = lambda request: "taken over"
     caller = await net.caller()
@@ -139,7 +139,7 @@ async def test_source_a_tool_named_like_a_full_name_does_not_hide_it(net):
 
 
 async def test_source_calls_of_an_offline_source_go_to_no_other_source(net):
-    """Known sources count while they are offline: their full names resolve to nobody else."""
+    """Full names of known offline sources never resolve to another source."""
     away = await net.v2([tool("echo")])
     full = f"{away.source}__echo"
     await away.close()
@@ -154,7 +154,7 @@ FIELDS = ["device_id", "device_name", "name", "resume_token", "session_id", "all
 
 @pytest.mark.parametrize("field", FIELDS)
 async def test_source_a_name_does_not_take_over_another_tokens_source(net, field):
-    """Every field that can say who one is, said by another token: its own source comes of it."""
+    """Every identifying field, sent with another token, leads to that token's own source."""
     name = unique("victim")
     session = unique("session")
     victim = await net.v2(
@@ -206,7 +206,7 @@ async def test_source_a_name_does_not_take_over_another_tokens_source(net, field
 
 
 async def test_source_a_token_can_have_eight_sources(net):
-    """At most 8 sources a token; the ninth is refused and disturbs none of the others."""
+    """A token has at most 8 sources; the ninth is refused and does not affect the others."""
     token = await net.pair()
     base = unique("many")
     devices = [await net.v2([tool("t")], token=token, name=f"{base}-{n}", device_id=f"id-{n}") for n in range(8)]
@@ -238,7 +238,7 @@ async def test_source_is_identified_by_the_paired_name(net):
 
 
 async def test_source_two_v1_sockets_have_separate_leases(net):
-    """Listed while any lease holds it; a call from outside goes to the one that registered last."""
+    """Tools are listed while any lease has them; a call goes to the socket that registered last."""
     token, name = await net.pair("companion"), unique("two")
     first = await net.v1([tool("echo"), tool("one")], token=token, name=name, handler=lambda r: "first")
     second = await net.v1([tool("echo"), tool("two")], token=token, name=name, handler=lambda r: "second")
@@ -346,7 +346,7 @@ def app(label: str, **more) -> dict:
 
 
 async def test_source_reports_its_bridged_apps(net):
-    """The list is swapped whole, stays when the device goes, and nothing answers it where all is well."""
+    """The list is replaced as a whole and survives a disconnect; there is no answer unless it is invalid."""
     name, token = unique("apps"), await net.pair()
     device = await net.v2([tool("finance__spend")], token=token, name=name, device_id="x")
     path = f"/api/devices/{await net.device_id(name)}"

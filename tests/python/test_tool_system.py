@@ -33,7 +33,7 @@ BUILTIN = {
 
 
 async def over(net, via, token):
-    """A function that calls tools over REST or over WebSocket."""
+    """Returns a function that calls tools over REST or WebSocket."""
     if via == "rest":
         return net.rest(token).call
     return (await net.caller(token)).call
@@ -177,7 +177,7 @@ async def test_builtin_find_tools_returns_everything_needed_for_a_call(net):
 
 
 class Site:
-    """A server on the loopback interface that answers with what a test put there."""
+    """A loopback server that returns the pages of a test."""
 
     def __init__(self):
         self.pages: dict = {}
@@ -201,7 +201,7 @@ class Site:
 
 @pytest.fixture
 async def site():
-    """One, with its address."""
+    """A running server."""
     here = Site()
     server = await asyncio.start_server(here.answer, "127.0.0.1", 0)
     here.host = "127.0.0.1:%d" % server.sockets[0].getsockname()[1]
@@ -280,7 +280,7 @@ async def test_http_request_follows_no_redirect_to_a_private_address_e11(net, ga
 
 
 async def test_http_request_an_unreachable_server_is_an_error(net, gateway_factory):
-    """A port that was free a moment ago: nobody takes the connection."""
+    """A recently free port: connections are refused."""
     server = await asyncio.start_server(lambda r, w: None, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
     server.close()
@@ -297,7 +297,7 @@ async def test_http_request_an_unreachable_server_is_an_error(net, gateway_facto
 
 
 async def put_rule(net, name, **rule):
-    """Make or change a rule."""
+    """Creates or changes a rule."""
     response = await net.rest().request("PUT", f"/api/policy/rules/{name}", json={"rule": rule})
     assert response.status_code in (200, 201), response.text
     return response.status_code
@@ -337,7 +337,7 @@ async def test_policy_denied_tools_are_neither_listed_nor_callable(net, via):
 
 
 async def test_policy_limits_are_per_principal_and_reported(net):
-    """In flight over all its connections; e6: and in a minute, whatever it connects anew."""
+    """Limits calls in flight over all connections, and calls per minute across reconnects (e6)."""
     device = await net.v2([tool("work")])
     record, full = await net.client_record(), f"{device.source}__work"
     name = unique("rule")
@@ -428,13 +428,13 @@ SCHEMAS = REPOSITORY / "docs" / "schemas"
 
 
 def follows(name, value):
-    """That a JSON value follows one of the published schemas."""
+    """Checks a JSON value against one of the published schemas."""
     schema = json.loads((SCHEMAS / name).read_text())
     jsonschema_rs.validator_for(schema).validate(value)
 
 
 def shell(name, script, **more):
-    """A command hook."""
+    """Returns a command hook."""
     hook = {"name": name, "kind": "command", "program": "/bin/sh", "args": ["-c", script], "on_failure": "closed"}
     return hook | {"timeout_ms": 30_000} | more
 
@@ -578,12 +578,12 @@ async def test_odd_tools_are_flagged(net, spec, flag):
 
 
 async def listed(net, token="owner", **query):
-    """The ids of the calls that fit, the newest first."""
+    """Returns the ids of the matching calls, the newest first."""
     return [e["call_id"] for e in rows(await net.rest(token).json("/api/calls", params=query), "calls")]
 
 
 async def exported(net, token="owner", **query):
-    """What an export gives."""
+    """Returns an export."""
     response = await net.rest(token).get("/api/calls/export", params=query)
     assert response.status_code == 200, response.text
     return response.text
