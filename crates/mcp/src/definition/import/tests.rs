@@ -68,7 +68,7 @@ fn a_file_of_vs_code_names_what_it_would_have_asked_for() {
 #[test]
 fn what_can_t_be_taken_over_is_said() {
     for (entry, words) in [
-        (serde_json::json!("npx"), "no object"),
+        (serde_json::json!("npx"), "not an object"),
         (serde_json::json!({}), "neither a command nor an address"),
         (serde_json::json!({"command": "a", "url": "https://x.example"}), "both a command and an address"),
         (serde_json::json!({"command": ["npx", "-y"]}), "its command is not a string"),
