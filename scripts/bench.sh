@@ -1,7 +1,18 @@
 #!/usr/bin/env bash
-# Prints the tables of figures: remote calls compared with a bare relay in the same run, and the engine alone.
-# Arguments go to toolway-load instead of --table. The bare MCP server is built with the release profile.
+# Prints the tables of figures: remote calls compared with a bare relay in the same run, and the engine alone. The bare
+# MCP server is built with the release profile.
+#
+#   scripts/bench.sh                  all tables
+#   scripts/bench.sh ARGUMENT...      run toolway-load with these arguments instead of --table
 set -euo pipefail
+
+# --help prints the comment above.
+case ${1:-} in -h | --help)
+    sed -n '2,${/^#/!q;s/^# \{0,1\}//p;}' "${BASH_SOURCE[0]}"
+    exit 0
+    ;;
+esac
+
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 target_dir=${CARGO_TARGET_DIR:-target}

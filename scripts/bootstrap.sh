@@ -1,15 +1,22 @@
 #!/usr/bin/env bash
 # Prepares this machine to build and test Toolway, and prints each step before it runs.
 #
-#   scripts/bootstrap.sh run     Rust and a C compiler: enough for `make run`
-#   scripts/bootstrap.sh check   also clippy and rustfmt
-#   scripts/bootstrap.sh test    also the Python environment of the independent clients, what tests need of Node,
-#                                and what the next needs
-#   scripts/bootstrap.sh android a JDK, Maven and the tools that make Android apps; nothing of Rust
+#   scripts/bootstrap.sh run       Rust and a C compiler: enough for `make run`
+#   scripts/bootstrap.sh check     also clippy and rustfmt
+#   scripts/bootstrap.sh test      also the Python and Node packages of the tests, adb, and everything of `android`
+#   scripts/bootstrap.sh android   only a JDK, Maven and the tools that build Android apps
 #
 # You can run it any number of times: existing parts are not changed. On Debian and Ubuntu it installs missing system
 # packages as root or with a sudo without password. Elsewhere it prints the missing packages and stops.
 set -euo pipefail
+
+# --help prints the comment above.
+case ${1:-} in -h | --help)
+    sed -n '2,${/^#/!q;s/^# \{0,1\}//p;}' "${BASH_SOURCE[0]}"
+    exit 0
+    ;;
+esac
+
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 apt_timeout_s=600
@@ -39,7 +46,7 @@ lists_are_fresh=
 need_fresh_lists() {
     [ -z "$lists_are_fresh" ] && have apt-get && can_be_root || return 0
     # A partly failed update can still leave usable lists.
-    apt update || say "apt-get update did not finish; trying with the lists that are here"
+    apt update || say "apt-get update failed; trying with the existing package lists"
     lists_are_fresh=yes
 }
 
@@ -48,7 +55,7 @@ install_packages() {
     local why=$1
     shift
     if ! have apt-get; then
-        fail "$why" "install it with this system's package manager (on Debian it is: $*)"
+        fail "$why" "install it with this system's package manager (packages on Debian: $*)"
     elif ! can_be_root; then
         fail "$why" "run: sudo apt-get install $*"
     fi
@@ -59,7 +66,7 @@ install_packages() {
 
 need_c_compiler() {
     have cc && return 0
-    install_packages "no C compiler (SQLite and the TLS library are built with one)" gcc libc6-dev
+    install_packages "no C compiler (SQLite and the TLS library need one)" gcc libc6-dev
 }
 
 # Succeeds if dotted version $1 is at least $2.
@@ -112,10 +119,10 @@ need_python_env() {
     if [ "$(cat "$venv/toolway-stamp" 2>/dev/null)" = "$stamp" ] && "$venv/bin/python" -c '' 2>/dev/null; then
         return 0
     fi
-    say "making the Python environment $venv and installing what $requirements lists"
+    say "creating the Python environment $venv with the packages in $requirements"
     "$python" -m venv --clear "$venv"
     "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --requirement "$requirements" >&2 ||
-        fail "pip could not install what $requirements lists" "is the package index reachable?"
+        fail "pip could not install the packages in $requirements" "check the connection to the package index"
     printf '%s' "$stamp" >"$venv/toolway-stamp"
 }
 
@@ -154,9 +161,9 @@ need_node_packages() {
     local modules=$1/node_modules stamp
     stamp="$(cksum <"$1/package-lock.json") $("$node" --version)"
     [ "$(cat "$modules/toolway-stamp" 2>/dev/null)" = "$stamp" ] && return 0
-    say "installing what $1/package-lock.json names"
+    say "installing the packages in $1/package-lock.json"
     (cd "$1" && "${npm[@]}" ci --silent >&2) ||
-        fail "npm could not install what $1/package-lock.json names" "is the package registry reachable?"
+        fail "npm could not install the packages in $1/package-lock.json" "check the connection to the package registry"
     printf '%s' "$stamp" >"$modules/toolway-stamp"
 }
 
@@ -192,22 +199,22 @@ need_android_tools() {
         have "$package" || missing+=("$package")
     done
     [ ${#missing[@]} -eq 0 ] && return 0
-    install_packages "what builds Android apps is not all here (a JDK $java_major, Maven, aapt, zipalign, apksigner)" \
+    install_packages "tools for Android apps are missing (a JDK $java_major, Maven, aapt, zipalign, apksigner)" \
         "${missing[@]}"
     have_jdk || fail "still no JDK $java_major or newer on the PATH" \
-        "another is in front of it; on Debian: sudo update-alternatives --config javac, and --config java"
+        "an older JDK comes first on the PATH; on Debian run: sudo update-alternatives --config javac, and --config java"
 }
 
 # Installs adb. Tests use it with a fake phone.
 need_adb() {
     have adb && return 0
-    install_packages "no adb (tests of app providers over adb run it)" adb
+    install_packages "adb is missing (tests of app providers need it)" adb
 }
 
 case "${1:-}" in
 run | check | test | android) wanted_for=$1 ;;
 *)
-    printf 'usage: %s run|check|test|android\n' "$0" >&2
+    printf 'usage: %s run|check|test|android\n    hint: run %s --help\n' "$0" "$0" >&2
     exit 2
     ;;
 esac

@@ -1,6 +1,16 @@
 #!/usr/bin/env bash
-# Builds the program, and prints how long a first build may take: build.sh [PROFILE]
+# Builds the program, and prints how long a first build may take.
+#
+#   scripts/build.sh [PROFILE]    the default PROFILE is dev
 set -euo pipefail
+
+# --help prints the comment above.
+case ${1:-} in -h | --help)
+    sed -n '2,${/^#/!q;s/^# \{0,1\}//p;}' "${BASH_SOURCE[0]}"
+    exit 0
+    ;;
+esac
+
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 profile=${1:-dev}

@@ -1,7 +1,20 @@
 #!/usr/bin/env bash
 # Runs the conformance suite of the Model Context Protocol and prints one line per part, such as `server 2025-11-25
-# 30/30`. The exit code is 0 only if all parts are complete. Arguments go to tests/conformance/run.py.
+# 30/30`. The exit code is 0 only if all parts are complete.
+#
+#   scripts/conformance.sh                 everything
+#   scripts/conformance.sh --fixture       test the server alone
+#   scripts/conformance.sh --role ROLE     test only this role: server or client
+#   scripts/conformance.sh --junit FILE    also write a JUnit report to FILE
 set -euo pipefail
+
+# --help prints the comment above.
+case ${1:-} in -h | --help)
+    sed -n '2,${/^#/!q;s/^# \{0,1\}//p;}' "${BASH_SOURCE[0]}"
+    exit 0
+    ;;
+esac
+
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 target_dir=${CARGO_TARGET_DIR:-target}

@@ -1,8 +1,20 @@
 #!/usr/bin/env bash
-# Runs coverage-guided fuzzing of every parser of untrusted bytes: FUZZ_SECONDS (60) for each target, or for the
-# targets in the arguments. Findings are stored in fuzz/artifacts. Copy useful cases to fuzz/corpus, which `make test`
-# replays with the stable compiler.
+# Runs coverage-guided fuzzing of every parser of untrusted bytes. Findings are stored in fuzz/artifacts. Copy useful
+# cases to fuzz/corpus, which `make test` replays with the stable compiler.
+#
+#   scripts/fuzz.sh               all targets
+#   scripts/fuzz.sh TARGET...     only these targets; fuzz/fuzz_targets contains all of them
+#
+# FUZZ_SECONDS sets the seconds per target (default 60).
 set -euo pipefail
+
+# --help prints the comment above.
+case ${1:-} in -h | --help)
+    sed -n '2,${/^#/!q;s/^# \{0,1\}//p;}' "${BASH_SOURCE[0]}"
+    exit 0
+    ;;
+esac
+
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 seconds=${FUZZ_SECONDS:-60}

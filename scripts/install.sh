@@ -1,10 +1,19 @@
 #!/usr/bin/env bash
-# Copies the program to a folder for programs: install.sh PROGRAM [PREFIX]
+# Copies the program to PREFIX/bin.
+#
+#   scripts/install.sh PROGRAM [PREFIX]
 #
 # The default PREFIX is /usr/local if you may write there, otherwise ~/.local.
 set -euo pipefail
 
-program=$1
+# --help prints the comment above.
+case ${1:-} in -h | --help)
+    sed -n '2,${/^#/!q;s/^# \{0,1\}//p;}' "${BASH_SOURCE[0]}"
+    exit 0
+    ;;
+esac
+
+program=${1:?missing PROGRAM; see scripts/install.sh --help}
 prefix=${2:-}
 if [ -z "$prefix" ]; then
     if [ -w /usr/local/bin ]; then prefix=/usr/local; else prefix=${HOME:?HOME is not set; set PREFIX=FOLDER}/.local; fi

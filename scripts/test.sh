@@ -8,6 +8,14 @@
 # A failed step does not prevent the next one. The exit code is 0 only if nothing failed. `all` runs the tests in
 # Python and the lints beside the tests in Rust, because tests mostly wait.
 set -uo pipefail
+
+# --help prints the comment above.
+case ${1:-} in -h | --help)
+    sed -n '2,${/^#/!q;s/^# \{0,1\}//p;}' "${BASH_SOURCE[0]}"
+    exit 0
+    ;;
+esac
+
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 mode=${1:-all}

@@ -14,10 +14,8 @@ use toolway_android::{Bundle, BundleValue, ProviderDialect, cetp, mcp};
 use toolway_core::{Arguments, RawArguments, Schema, ToolSpec};
 use toolway_models::config::ProviderConfig;
 use toolway_models::replay::{ReplayedResponse, replay};
-use toolway_models::schema::NotExpressible;
-use toolway_models::schema::SchemaTarget as Form;
-use toolway_models::tools::ConvertedTool;
-use toolway_models::tools::ToolFormat;
+use toolway_models::schema::{NotExpressible, SchemaTarget};
+use toolway_models::tools::{ConvertedTool, ToolFormat};
 use toolway_models::transport::SseParser;
 use toolway_models::{
     MessagePart, ModelEvent, ModelOptions, ModelRequest, ProviderKind, ToolChoice, ToolDefinition, ToolSet,
@@ -101,11 +99,11 @@ pub fn spec(data: &[u8]) {
         assert!(given == "null" || given.trim_start_matches(['[', ' ', '\t', '\r', '\n']) == "]", "{given}");
     }
     for schema in [Some(spec.parameters()), spec.output()].into_iter().flatten() {
-        hold_values_against(schema);
+        validate_values(schema);
     }
 }
 
-fn hold_values_against(schema: &Schema) {
+fn validate_values(schema: &Schema) {
     for value in [
         serde_json::json!({}),
         serde_json::json!({"a": {"a": {"a": []}}, "b": [1, "x", null]}),
@@ -239,7 +237,7 @@ fn check_answer(answer: &ReplayedResponse) {
 }
 
 /// Maximum size of a converted schema for a small input, in bytes.
-const MOST_SCHEMA: usize = 2_000_000;
+const MAX_SCHEMA_BYTES: usize = 2_000_000;
 
 /// Tests an untrusted tool's parameters, and arguments of a model in the next line.
 pub fn tool_schema(data: &[u8]) {
@@ -247,7 +245,13 @@ pub fn tool_schema(data: &[u8]) {
     let (schema, arguments) = text.split_once('\n').unwrap_or((text, "{}"));
     let Ok(parameters) = RawJson::parse(schema) else { return };
     let tool = Arc::new(ToolDefinition::new("fuzz", "", Some(parameters)));
-    for form in [Form::OpenAi, Form::OpenAiStrict, Form::Anthropic, Form::AnthropicOutput, Form::Gemini] {
+    for form in [
+        SchemaTarget::OpenAi,
+        SchemaTarget::OpenAiStrict,
+        SchemaTarget::Anthropic,
+        SchemaTarget::AnthropicOutput,
+        SchemaTarget::Gemini,
+    ] {
         let set = ToolSet::new(vec![Arc::clone(&tool)]);
         let converted = set.converted_to(ToolFormat(name_of(form)), |tool| in_form(tool, form));
         assert_eq!(converted.len() + converted.rejected.len(), 1);
@@ -267,22 +271,26 @@ pub fn tool_schema(data: &[u8]) {
     }
 }
 
-fn name_of(form: Form) -> &'static str {
+fn name_of(form: SchemaTarget) -> &'static str {
     match form {
-        Form::OpenAi => "openai",
-        Form::OpenAiStrict => "openai-strict",
-        Form::Anthropic => "anthropic",
-        Form::AnthropicOutput => "anthropic-output",
-        Form::Gemini => "gemini",
+        SchemaTarget::OpenAi => "openai",
+        SchemaTarget::OpenAiStrict => "openai-strict",
+        SchemaTarget::Anthropic => "anthropic",
+        SchemaTarget::AnthropicOutput => "anthropic-output",
+        SchemaTarget::Gemini => "gemini",
     }
 }
 
-fn in_form(tool: &ToolDefinition, form: Form) -> Result<ConvertedTool, NotExpressible> {
+fn in_form(tool: &ToolDefinition, form: SchemaTarget) -> Result<ConvertedTool, NotExpressible> {
     let converted = toolway_models::schema::convert_parameters(tool.parameters.as_ref(), form)?;
     let given = tool.parameters.as_ref().map_or(0, |raw| raw.get().len());
     if let Some(schema) = &converted.schema {
         assert!(schema.get().starts_with('{'), "{form:?}: {}", schema.get());
-        assert!(schema.get().len() <= MOST_SCHEMA.max(8 * given), "{form:?}: {} bytes", schema.get().len());
+        assert!(
+            schema.get().len() <= MAX_SCHEMA_BYTES.max(8 * given),
+            "{form:?}: {} bytes",
+            schema.get().len()
+        );
     }
     let json = converted.schema.unwrap_or_default();
     Ok(ConvertedTool { json, losses: converted.losses, arguments: converted.arguments })

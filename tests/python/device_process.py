@@ -1,4 +1,4 @@
-"""A device in a process of its own, for a test to kill: `device_process.py URL TOKEN NAME RUNS`.
+"""A device in its own process, for a test to kill: `device_process.py URL TOKEN NAME RUNS`.
 
 It speaks v2 with resume, appends the id of every call it runs to the file RUNS, and never answers.
 It prints one line when its tool is registered.

@@ -13,7 +13,7 @@ OPEN = {"InputSchemaTyped"}
 
 
 def closed(schema, name=None):
-    """The same, with nothing allowed beside the properties of an object that names any."""
+    """Returns the schema with additional properties forbidden in each object that names properties."""
     if isinstance(schema, list):
         return [closed(each) for each in schema]
     if not isinstance(schema, dict):
@@ -87,13 +87,13 @@ KINDS = {
 
 @functools.cache
 def validator(kind: str):
-    """A validator of the bodies of this kind of model provider."""
+    """Returns a validator for bodies of this kind of model provider."""
     schema = pydantic.TypeAdapter(KINDS[kind]()).json_schema(by_alias=True)
     return jsonschema_rs.validator_for(closed(schema))
 
 
 def complaints(kind: str, body) -> list[str]:
-    """What is wrong with a body."""
+    """Returns the problems of a body."""
     return [
         f"at {'/'.join(map(str, error.instance_path))}: {error.message[:300]}"
         for error in validator(kind).iter_errors(body)

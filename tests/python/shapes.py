@@ -1,4 +1,4 @@
-"""The REST shapes that the protocol document does not spell out, read in one place.
+"""The REST formats that the protocol document does not define, in one place.
 
 Whatever a test needs of them goes through here, so that a different spelling in
 `/api/openapi.json` is one change.
@@ -37,7 +37,7 @@ AROUND = {"type", "id", "call_id", "duration_ms"}
 
 
 def check_success(answer: dict, result="ok", content=None) -> dict:
-    """The envelope of a success, exactly, around it what a call's answer carries."""
+    """Checks the envelope of a success and the fields of a call's answer."""
     wanted = {"status": "success", "result": result}
     if content is not None:
         wanted["content"] = content
@@ -47,7 +47,7 @@ def check_success(answer: dict, result="ok", content=None) -> dict:
 
 
 def check_error(answer: dict, code: str, *, dispatched: bool, message=None, hint=None, retryable=None) -> dict:
-    """The envelope of an error: every field it has to have, none it may not."""
+    """Checks the envelope of an error: all required fields, no others."""
     fields = {k: v for k, v in answer.items() if k not in AROUND}
     assert fields.get("status") == "error" and fields.get("code") == code, answer
     assert fields["error_type"] == ERROR_TYPE[code], answer
@@ -81,12 +81,12 @@ def check_around(answer: dict) -> None:
 
 
 def is_uuid7(text: str) -> bool:
-    """Whether this is a UUID of version 7 in its usual spelling."""
+    """Returns true for a UUID of version 7 in its usual format."""
     return str(uuid.UUID(text)) == text and uuid.UUID(text).version == 7
 
 
 def refusal(response) -> str:
-    """The words of a refused request, which has the one form of all of them."""
+    """Checks the format of a refused request and returns its message."""
     error = response.json()["error"]
     assert set(error) - {"hint"} == {"code", "message"}, error
     assert all(isinstance(text, str) and text for text in error.values()), error
@@ -94,7 +94,7 @@ def refusal(response) -> str:
 
 
 async def held_back(ask, after: int) -> None:
-    """Ask until there is a 429, which has to come soon after so many 401 (a few are given back while asking)."""
+    """Repeats until a 429, which must come soon after this number of 401 (a few are refilled meanwhile)."""
     answers = []
     while len(answers) < 3 * after + 10:
         response = await ask()
@@ -108,14 +108,14 @@ async def held_back(ask, after: int) -> None:
 
 
 def rows(body, key: str) -> list:
-    """The rows of a list answer: `{key: [...]}`."""
+    """Returns the rows of a list answer: `{key: [...]}`."""
     if isinstance(body, list):
         return body
     return body[key]
 
 
 def dig(value, *keys):
-    """The first value found under one of these keys, at any depth; None if there is none."""
+    """Returns the first value of one of these keys at any depth; None if there is none."""
     if isinstance(value, dict):
         for key in keys:
             if value.get(key) is not None:
@@ -130,27 +130,27 @@ def dig(value, *keys):
 
 
 def call_id(entry: dict) -> str:
-    """A logged call's id."""
+    """Returns a logged call's id."""
     return entry.get("call_id") or entry["id"]
 
 
 def call_code(entry: dict):
-    """A logged call's error code; None for a success."""
+    """Returns a logged call's error code; None for a success."""
     return dig(entry, "code")
 
 
 def call_status(entry: dict) -> str:
-    """A logged call's status: success or error."""
+    """Returns a logged call's status: success or error."""
     return dig(entry, "status")
 
 
 def next_cursor(body: dict):
-    """The cursor of the next page, if there is one."""
+    """Returns the cursor of the next page, if there is one."""
     return body.get("next_cursor")
 
 
 def device_of(devices: list, slug: str) -> dict | None:
-    """The device with this source slug."""
+    """Returns the device with this source slug."""
     for entry in devices:
         if slug in (entry.get("source"), entry.get("slug"), entry.get("id"), entry.get("name")):
             return entry
@@ -158,12 +158,12 @@ def device_of(devices: list, slug: str) -> dict | None:
 
 
 def device_id(entry: dict) -> str:
-    """What `/api/devices/{id}` takes."""
+    """Returns the id for `/api/devices/{id}`."""
     return entry.get("id") or entry["source"]
 
 
 def is_connected(entry: dict) -> bool:
-    """Whether a device's entry says that it is there now."""
+    """Returns true if a device's entry is online."""
     for key in ("online", "connected"):
         if isinstance(entry.get(key), bool):
             return entry[key]
@@ -173,7 +173,7 @@ def is_connected(entry: dict) -> bool:
 
 
 def last_heard(entry: dict):
-    """When the device was last heard."""
+    """Returns the time of the device's last message."""
     for key, value in entry.items():
         if any(word in key for word in ("last_seen", "last_heard", "heartbeat", "last_heartbeat", "last_pong")):
             return value
@@ -181,12 +181,12 @@ def last_heard(entry: dict):
 
 
 def source_of(entry: dict) -> str:
-    """The source of a listed tool."""
+    """Returns the source of a listed tool."""
     return entry["id"].split("/", 1)[0]
 
 
 def fields_of(api: dict, schema: dict) -> dict:
-    """The schemas of an object's fields, in any of its forms."""
+    """Returns the schemas of an object's fields, in all of its variants."""
     while "$ref" in schema:
         found = api
         for step in schema["$ref"].removeprefix("#/").split("/"):
@@ -199,12 +199,12 @@ def fields_of(api: dict, schema: dict) -> dict:
 
 
 def request_fields(api: dict, path: str, method: str) -> dict:
-    """The schemas of the fields that a request's body may have."""
+    """Returns the schemas of the fields of a request's body."""
     return fields_of(api, api["paths"][path][method]["requestBody"]["content"]["application/json"]["schema"])
 
 
 def expires_in(api: dict, seconds: int) -> dict:
-    """The field of POST /api/tokens that lets a token end after `seconds`."""
+    """Returns the field of POST /api/tokens for an expiry after `seconds`."""
     properties = request_fields(api, "/api/tokens", "post")
     for name in properties:
         if not name.startswith(("expires", "ttl", "valid")):

@@ -21,7 +21,7 @@ TURN_LIMIT = 120
 
 @contextlib.contextmanager
 def aimock(seed: int, tool_name: str):
-    """The mock as a process; gives its address and what its model says in the end."""
+    """Starts the mock; returns its address and the final text of its model."""
     with subprocess.Popen(
         [node(), "aimock.mjs", str(seed), tool_name],
         cwd=FOLDER,
@@ -40,7 +40,7 @@ def aimock(seed: int, tool_name: str):
 
 @pytest.fixture(scope="module")
 def mocks():
-    """A mock for each kind, each with a seed of its own."""
+    """A mock for each kind, each with its own seed."""
     with contextlib.ExitStack() as stack:
         yield {kind: stack.enter_context(aimock(number, "phone__battery")) for number, kind in enumerate(KINDS, 1)}
 
@@ -59,7 +59,7 @@ def gateway(gateway_dir, mocks):
 
 @pytest.fixture(scope="module")
 def phones_token():
-    """The token of the device, made once: with it the device is the same in every test."""
+    """The token of the device, created once, so that every test uses the same device."""
     return []
 
 
@@ -106,7 +106,7 @@ async def test_a_turn_without_faults(there, mocks, kind):
     assert check_true(ended, mocks[kind][1], is_first=True) == "done", ended.end
 
 
-async def test_chaos_ends_in_a_true_outcome_every_time(there, mocks):
+async def test_random_faults_always_end_in_a_correct_outcome(there, mocks):
     async def suffer(kind: str) -> list[str]:
         socket = await chat(there, kind)
         text = mocks[kind][1]

@@ -10,7 +10,7 @@ from schemathesis.specs.openapi.checks import positive_data_acceptance
 
 @pytest.fixture(scope="session")
 def schema_gateway(gateway_factory):
-    """A gateway of its own: everything in it may be created, renamed and deleted."""
+    """A separate gateway, in which everything may be created, renamed and deleted."""
     return gateway_factory({"limits": PATIENT}, fresh=True)
 
 

@@ -1,4 +1,4 @@
-"""/ws/chat without a model: everything but the turn works, and what does not is said."""
+"""/ws/chat without a model: everything except turns works, and turns return an error."""
 
 import asyncio
 
@@ -8,7 +8,7 @@ from toolway_client import Socket, eventually, tool, unique
 
 
 @pytest.mark.parametrize("version", [1, 2])
-async def test_chat_a_message_is_told_that_no_model_is_configured(net, version):
+async def test_chat_a_message_without_a_configured_model_is_an_error(net, version):
     socket = await net.socket(
         "/ws/chat", await net.pair("companion"), protocols=("toolway.v2",) if version == 2 else (), v1=version == 1
     )
@@ -21,7 +21,7 @@ async def test_chat_a_message_is_told_that_no_model_is_configured(net, version):
 
 
 @pytest.mark.parametrize("content", ["", "   ", "\n"])
-async def test_chat_an_empty_message_is_told_so(net, content):
+async def test_chat_an_empty_message_is_an_error(net, content):
     socket = await net.socket("/ws/chat", await net.pair("companion"), v1=True)
     await socket.send({"type": "message", "content": content})
     assert (await socket.expect("error"))["code"] == "EMPTY_CONTENT"
@@ -41,7 +41,7 @@ async def test_chat_tools_work_after_a_message_failed(net):
     check_success(await (await net.caller()).call(name))
 
 
-async def test_chat_a_client_may_not_offer_tools(net):
+async def test_chat_a_client_cannot_register_tools(net):
     caller = await net.caller()
     bare = unique("not-allowed")
     await caller.send({"type": "register_tools", "tools": [tool(bare)]})
@@ -50,7 +50,7 @@ async def test_chat_a_client_may_not_offer_tools(net):
     assert bare not in str(await net.tools())
 
 
-async def test_chat_a_companion_is_client_and_device_in_one(net):
+async def test_chat_a_companion_is_client_and_device(net):
     token = await net.pair("companion")
     own = await net.v2([tool("work")], token=token, path="/ws/chat", handler=lambda r: "mine")
     other = await net.v2([tool("work")], handler=lambda r: "theirs")
@@ -59,8 +59,8 @@ async def test_chat_a_companion_is_client_and_device_in_one(net):
         check_success(await own.expect("call_result", id=result), result)
 
 
-async def test_device_door_takes_no_calls(net):
-    """/ws/device offers tools only, whoever holds the token."""
+async def test_the_device_address_rejects_calls(net):
+    """/ws/device only offers tools, with every token."""
     bare = unique("target")
     target = await net.v2([tool(bare)], handler=lambda r: "ran")
     for role in ("device", "companion"):
@@ -108,7 +108,7 @@ async def test_expiry_closes_the_live_socket_with_a_reason(net):
     assert "expired" in reason.lower(), reason
 
 
-async def test_shutdown_ends_calls_in_words_within_its_bound(net, gateway_factory):
+async def test_shutdown_ends_calls_with_an_error_in_time(net, gateway_factory):
     other = net.on(gateway_factory({"timeouts": {"shutdown_s": 1}}, fresh=True))
     device = await other.v2([tool("work")])
     idle = await other.v2()
@@ -125,7 +125,7 @@ async def test_shutdown_ends_calls_in_words_within_its_bound(net, gateway_factor
     assert not (other.gw.data_dir / "gateway.json").exists()
 
 
-async def test_shutdown_lets_a_call_finish_within_the_bound(net, gateway_factory):
+async def test_shutdown_waits_for_calls_up_to_the_limit(net, gateway_factory):
     other = net.on(gateway_factory({"timeouts": {"shutdown_s": 8}}, fresh=True))
     device = await other.v2([tool("work")])
     caller = await other.caller()
@@ -134,7 +134,7 @@ async def test_shutdown_lets_a_call_finish_within_the_bound(net, gateway_factory
     other.gw.terminate()
 
     async def closing():
-        """New callers are no longer let in."""
+        """Returns true once new callers are refused."""
         try:
             socket = await Socket.open(other.gw, "/ws/chat", other.gw.owner_token)
         except Exception:  # refused in whatever way

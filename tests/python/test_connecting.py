@@ -1,4 +1,4 @@
-"""Connecting: where the token may be, what is agreed, what each version is told first."""
+"""Connecting: places of the token, negotiation, and the first messages of each version."""
 
 import asyncio
 import json
@@ -66,7 +66,7 @@ async def test_connecting_one_subprotocol_is_answered(net, offered, answered):
     assert (await socket.expect("session_start"))["v"] == (2 if answered == "toolway.v2" else 1)
 
 
-async def test_connecting_v1_is_told_what_it_knows_and_no_more(net):
+async def test_connecting_v1_gets_only_version_1_fields(net):
     token = await net.pair("companion")
     socket = await net.socket("/ws/chat", token, v1=True)
     start = await socket.expect("session_start")
@@ -87,7 +87,7 @@ async def test_connecting_session_start_comes_before_anything_is_sent(net):
     assert [f["type"] for f in socket.history] == ["session_start", "connected"]
 
 
-async def test_connecting_session_id_is_echoed_and_else_made(net):
+async def test_connecting_session_id_is_echoed_or_generated(net):
     token = await net.pair("companion")
     wanted = unique("session")
     first = await net.socket("/ws/chat", token, query={"session_id": wanted}, v1=True)
@@ -98,7 +98,7 @@ async def test_connecting_session_id_is_echoed_and_else_made(net):
 
 
 async def test_connecting_the_query_session_named_null_counts_as_none(net):
-    """v1 clients read a missing field as the text "null" and come back with it, each of them."""
+    """v1 clients parse a missing field as the text "null" and send that when they reconnect."""
     sockets = [
         await net.socket("/ws/chat", await net.pair("companion"), query={"session_id": "null"}, v1=True)
         for _ in range(2)
@@ -107,7 +107,7 @@ async def test_connecting_the_query_session_named_null_counts_as_none(net):
     assert len(ids) == 2 and "null" not in ids
 
 
-async def test_connecting_v2_is_told_source_resume_token_heartbeat_and_limits(net):
+async def test_connecting_v2_gets_source_resume_token_heartbeat_and_limits(net):
     name = unique("phone")
     device = await net.v2(name=name, capabilities=("resume", "progress", "cancel"))
     connected = device.connected
@@ -121,8 +121,8 @@ async def test_connecting_v2_is_told_source_resume_token_heartbeat_and_limits(ne
 
 
 @pytest.mark.parametrize("said", [2, 3, 99])
-async def test_connecting_connect_raises_the_version_without_a_subprotocol(net, said):
-    """A version that is too new is answered with the highest one known."""
+async def test_connecting_connect_selects_the_version_without_a_subprotocol(net, said):
+    """A version that is too new gets the highest supported one."""
     socket = await net.socket("/ws/chat", await net.pair("companion"))
     assert (await socket.expect("session_start"))["v"] == 1
     await socket.send({"type": "connect", "v": said, "device_name": unique("chat")})
@@ -170,7 +170,7 @@ async def test_connecting_permessage_deflate_offered_or_not(net, compression):
 
 
 async def test_connecting_everything_at_once(net):
-    """connect, register_tools and message in one go, before the first answer is read."""
+    """Sends connect, register_tools and message together, before reading the first answer."""
     token = await net.pair("companion")
     raw = await RawSocket.open(net.gw, "/ws/chat", {"Authorization": f"Bearer {token}"})
     for frame in (
@@ -193,7 +193,7 @@ ORIGINS = [("https://evil.example", False), ("null", False), ("OWN", True), (Non
 
 @pytest.mark.parametrize(("origin", "accepted"), ORIGINS)
 @pytest.mark.parametrize("path", ["/ws/chat", "/ws/device"])
-async def test_connecting_origin_has_to_be_ours(net, path, origin, accepted):
+async def test_connecting_foreign_origins_are_refused(net, path, origin, accepted):
     token = await net.pair("companion")
     origin = net.gw.url if origin == "OWN" else origin
     if accepted:
@@ -203,7 +203,7 @@ async def test_connecting_origin_has_to_be_ours(net, path, origin, accepted):
 
 
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "127.0.0.1.evil.example", "169.254.169.254"])
-async def test_connecting_host_has_to_be_ours(net, host):
+async def test_connecting_foreign_hosts_are_refused(net, host):
     token = await net.pair("companion")
     with pytest.raises(Refused) as error:
         await RawSocket.open(net.gw, "/ws/chat", {"Authorization": f"Bearer {token}", "Host": host})
@@ -212,7 +212,7 @@ async def test_connecting_host_has_to_be_ours(net, host):
     assert 400 <= response.status_code < 500 and response.status_code != 401
 
 
-async def test_connecting_loopback_names_are_ours(net):
+async def test_connecting_loopback_names_are_accepted(net):
     token = await net.pair("companion")
     port = net.gw.address[1]
     for host in (f"localhost:{port}", f"127.0.0.1:{port}", f"[::1]:{port}"):
@@ -237,7 +237,7 @@ async def test_connecting_listed_hosts_and_origins_are_accepted(net, gateway_fac
         await RawSocket.open(other.gw, "/ws/chat", {"Authorization": f"Bearer {token}", "Host": "other.example"})
 
 
-async def test_connecting_the_token_is_in_no_log(net, gateway_factory):
+async def test_connecting_the_token_is_never_logged(net, gateway_factory):
     """`?token=` is redacted wherever a URL is logged."""
     other = net.on(gateway_factory({"log": {"level": "trace"}}))
     token = await other.pair("companion")

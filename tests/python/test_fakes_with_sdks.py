@@ -33,7 +33,7 @@ ARGUMENTS = [{"on": True, "rooms": ["Küche"]}, {"on": False}]
 
 
 class Read:
-    """What an SDK read of an answer."""
+    """An answer as an SDK parses it."""
 
     def __init__(self, text="", thinking="", calls=(), usage=None, finish=None):
         self.text, self.thinking, self.calls, self.usage, self.finish = text, thinking, list(calls), usage, finish
@@ -262,17 +262,17 @@ SDKS = [OpenAiChat, OpenAiResponses, Anthropic, Gemini]
 
 @pytest.fixture(params=SDKS, ids=lambda sdk: sdk.__doc__.strip("`."))
 def sdk(request, fakes):
-    """An SDK that is pointed at the fakes."""
+    """An SDK configured for the fakes."""
     return request.param(fakes)
 
 
 @pytest.fixture(params=["whole", "stream"])
 def ask(request, sdk):
-    """Asks through it, in both ways."""
+    """Sends requests with and without streaming."""
     return getattr(sdk, request.param)
 
 
-def test_a_turn_is_read_as_the_script_says_it(fakes, sdk, ask):
+def test_a_turn_matches_the_script(fakes, sdk, ask):
     fakes.answer(TURN)
     read = ask()
     assert read.text == "One mömént ✓"
@@ -283,14 +283,14 @@ def test_a_turn_is_read_as_the_script_says_it(fakes, sdk, ask):
 
 
 @pytest.mark.parametrize("finish", ["stop", "length"])
-def test_it_says_why_it_ended(fakes, sdk, ask, finish):
+def test_the_end_has_a_reason(fakes, sdk, ask, finish):
     fakes.answer(says("Once ", "upon", finish=finish))
     read = ask()
     assert (read.text, read.finish) == ("Once upon", sdk.finish[finish])
 
 
 @pytest.mark.parametrize("status", [400, 404, 429, 500])
-def test_failures_raise_what_they_raise_in_life(fakes, sdk, ask, status):
+def test_failures_raise_the_exceptions_of_the_real_api(fakes, sdk, ask, status):
     fakes.answer({"failure": {"status": status, "message": "so it is said"}})
     with pytest.raises(sdk.errors[status]) as raised:
         ask()
@@ -312,7 +312,7 @@ def test_an_unknown_model_is_refused(fakes, sdk, ask):
     assert "no-such-model" in str(raised.value)
 
 
-def test_an_error_in_mid_stream_is_noticed(fakes, sdk):
+def test_an_error_within_the_stream_is_detected(fakes, sdk):
     answer = says("half")
     answer["steps"].append({"error": {"status": 500, "message": "so it is said"}})
     fakes.answer(answer)
@@ -327,7 +327,7 @@ def test_an_error_in_mid_stream_is_noticed(fakes, sdk):
     assert "so it is said" in str(raised.value)
 
 
-def test_a_cut_connection_is_noticed(fakes, sdk):
+def test_a_cut_connection_is_detected(fakes, sdk):
     answer = says("half")
     answer["steps"].append("cut")
     fakes.answer(answer)
@@ -343,7 +343,7 @@ def test_the_models_are_listed_page_by_page(sdk):
 # History, as each SDK's users send it back.
 
 
-def test_openai_chat_takes_its_history_back(fakes):
+def test_openai_chat_accepts_its_history(fakes):
     sdk = OpenAiChat(fakes)
     fakes.answer(TURN, says("done"))
     body = sdk.body(MODEL)
@@ -358,7 +358,7 @@ def test_openai_chat_takes_its_history_back(fakes):
         sdk.client.chat.completions.create(**{**body, "messages": history[:-1]})
 
 
-def test_openai_responses_takes_its_history_back_with_its_reasoning(fakes):
+def test_openai_responses_accepts_its_history_with_reasoning(fakes):
     sdk = OpenAiResponses(fakes)
     fakes.answer(TURN, says("done"))
     body = sdk.body(MODEL)
@@ -377,7 +377,7 @@ def test_openai_responses_takes_its_history_back_with_its_reasoning(fakes):
         sdk.client.responses.create(**{**body, "input": body["input"] + without + results})
 
 
-def test_anthropic_takes_its_history_back_with_its_signatures(fakes):
+def test_anthropic_accepts_its_history_with_signatures(fakes):
     sdk = Anthropic(fakes)
     fakes.answer(TURN, says("done"))
     body = {**sdk.body(MODEL), "thinking": {"type": "enabled", "budget_tokens": 2000}}
@@ -400,7 +400,7 @@ def test_anthropic_takes_its_history_back_with_its_signatures(fakes):
             sdk.client.messages.create(**{**body, "messages": history})
 
 
-def test_gemini_takes_its_history_back_with_its_signatures(fakes):
+def test_gemini_accepts_its_history_with_signatures(fakes):
     sdk = Gemini(fakes)
     fakes.answer(TURN, says("done"))
     asked = types.Content(role="user", parts=[types.Part(text="hi")])

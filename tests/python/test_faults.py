@@ -30,7 +30,7 @@ def on_disk(gateway_dir, net):
 
 
 async def log_of(net, source) -> dict:
-    """Every logged call of a source, by id; a call in it twice fails here."""
+    """Returns the logged calls of a source by id. Fails if one is logged twice."""
     calls, cursor = {}, None
     while True:
         query = {"source": source, "limit": 200, **({"cursor": cursor} if cursor else {})}
@@ -44,7 +44,7 @@ async def log_of(net, source) -> dict:
 
 
 async def in_flight(net, callers, name, count):
-    """Start `count` calls spread over the callers; gives (caller, id) of each."""
+    """Starts `count` calls distributed over the callers; returns (caller, id) of each."""
     calls = []
     for n in range(count):
         caller = callers[n % len(callers)]
@@ -199,14 +199,14 @@ async def test_faults_a_device_process_is_killed(net, tmp_path):
 
 
 async def test_faults_a_network_cut_loses_no_call_and_runs_none_twice(net):
-    """With resume: cut again and again in mid-call; the tool counts its runs by id."""
+    """With resume: cuts the connection repeatedly during calls; the tool counts its runs by id."""
     token, name = await net.pair(), unique("cut")
     ran: dict[str, int] = {}
     kept: dict[str, str] = {}
     release = asyncio.Event()
 
     async def work(request):
-        """As the protocol asks of a device: an id it has run is answered from memory."""
+        """As the protocol requires: a known id is answered from memory."""
         call = request["id"]
         if call not in kept:
             ran[call] = ran.get(call, 0) + 1
@@ -261,7 +261,7 @@ async def test_faults_a_second_gateway_on_one_data_folder_refuses_and_names_the_
     assert (await first.rest().get("/api/tools")).status_code == 200
 
 
-async def test_faults_what_is_known_survives_a_restart(on_disk):
+async def test_faults_stored_data_survives_a_restart(on_disk):
     """Slugs, tokens, revocations; a graceful stop in between."""
     first = on_disk()
     token, client = await first.pair("device"), await first.client()

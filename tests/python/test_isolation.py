@@ -79,7 +79,7 @@ async def test_a_client_reads_only_its_own_calls(net):
 
 @pytest.mark.parametrize("version", [1, 2])
 async def test_a_device_receives_only_the_fields_of_the_call(net, version):
-    """The request says nothing of who asks."""
+    """The request does not identify the caller."""
     name = unique("told")
     device = await (net.v1 if version == 1 else net.v2)([tool("work")], name=name, handler=lambda r: "ok")
     check_success(await (await net.caller()).call(f"{name}__work", {"a": 1}))

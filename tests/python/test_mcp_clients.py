@@ -44,7 +44,7 @@ EVERY_WAY = [
 
 
 class Phone:
-    """A device whose tools do one thing each."""
+    """A device with one tool for each behaviour."""
 
     def __init__(self):
         self.device, self.given_up = None, asyncio.Event()
@@ -95,7 +95,7 @@ async def phone(net, gateway_factory):
 
 
 def text(result):
-    """The one text of a result."""
+    """Returns the only text of a result."""
     [part] = [part for part in result["content"] if part["type"] == "text"]
     return part["text"]
 
@@ -136,19 +136,19 @@ async def test_every_client_uses_the_tools_of_a_device(phone, client, transport,
 
 
 async def inspected(net, tmp_path, only: str) -> str:
-    """All that the inspector's strict mode says of the tools of a source, the list itself first."""
+    """Returns all findings of the inspector's strict mode on a source's tools, those of the list first."""
     command = stdio_command(net.gw, "--only", only)
     inspector = ["node_modules/.bin/mcp-inspector", "--cli", "--strict"]
     return await node_output(*inspector, *command, "--method", "tools/list", HOME=str(tmp_path))
 
 
-async def test_the_inspector_finds_nothing_to_complain_of_in_the_built_in_tools(net, tmp_path):
+async def test_the_inspector_accepts_the_built_in_tools(net, tmp_path):
     output = await inspected(net, tmp_path, "builtin/*")
     names = {entry["name"] for entry in json.loads(output)["tools"]}
     assert {"get_current_time", "read_file"} <= names
 
 
-async def test_the_inspector_finds_nothing_to_complain_of_in_a_computers_tools(net, tmp_path):
+async def test_the_inspector_accepts_a_computers_tools(net, tmp_path):
     name, token = unique("computer"), tmp_path / "token"
     token.write_text(await net.pair("device"))
     token.chmod(0o600)

@@ -29,7 +29,7 @@ def packaged(name: str, *args: str) -> dict:
 
 
 def servers(folder: Path) -> dict:
-    """All of them, each with what it works on below `folder`."""
+    """All servers, with their data below `folder`."""
     files, repository = folder / "files", folder / "repository"
     files.mkdir()
     (files / "note.txt").write_text("remember the milk\n")
@@ -50,7 +50,7 @@ def servers(folder: Path) -> dict:
 
 @pytest.fixture(scope="session")
 def place(tmp_path_factory):
-    """What the servers work on."""
+    """The data of the servers."""
     return tmp_path_factory.mktemp("reference")
 
 
@@ -100,7 +100,7 @@ def plain(models):
 
 
 async def whole(list_page, field):
-    """All pages of a list."""
+    """Returns all pages of a list."""
     found, cursor = [], None
     while True:
         page = await list_page(cursor=cursor)
@@ -110,7 +110,7 @@ async def whole(list_page, field):
 
 
 async def lists(client):
-    """All that a server lists."""
+    """Returns everything that a server lists."""
     has = client.server_capabilities
     said = {"tools": await whole(client.list_tools, "tools")}
     if has.prompts:
@@ -128,7 +128,7 @@ async def nobody(_context, _params):
 
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
 @pytest.mark.parametrize("name", NAMES)
-async def test_a_whole_server_appears_under_its_own_names(reference, behind, name, mode):
+async def test_all_parts_of_a_server_keep_their_names(reference, behind, name, mode):
     definition = behind[name]
     env = environment() | definition.get("env", {})
     server = StdioServerParameters(command=definition["command"], args=definition["args"], env=env)
@@ -149,7 +149,7 @@ async def test_a_whole_server_appears_under_its_own_names(reference, behind, nam
 
 
 def text(result):
-    """The texts of a result."""
+    """Returns the texts of a result."""
     return "\n".join(part.text for part in result.content if part.type == "text")
 
 
@@ -201,7 +201,7 @@ async def test_reports_resources_and_prompts_of_a_server_pass_through(reference)
         assert prompt.messages
 
 
-async def test_all_of_them_stand_side_by_side(reference):
+async def test_tools_of_all_servers_are_listed_together(reference):
     async with at(reference, "/mcp") as client:
         names = await whole(client.list_tools, "tools")
         for tool in ("everything__echo", "git__git_log", "memory__read_graph", "time__convert_time"):

@@ -41,7 +41,7 @@ async def start():
 
 @pytest.fixture
 def alone(tmp_path):
-    """A gateway of the test's own, with a local address that stays when it is started again."""
+    """The test's own gateway, with a local address that stays the same after a restart."""
     gateway = Gateway(tmp_path / "alone", {"limits": PATIENT}).start()
     yield gateway
     gateway.kill()
@@ -53,7 +53,7 @@ def kept(gateway, client="mcp-stdio"):
 
 
 async def labels(net):
-    """The labels of all good tokens."""
+    """Returns the labels of all valid tokens."""
     return [entry["label"] for entry in (await net.rest().json("/api/tokens"))["tokens"]]
 
 
@@ -85,7 +85,7 @@ async def test_schemas_and_arguments_cross_byte_for_byte(net, start):
         assert f'"structuredContent":{structured}' in line
 
 
-async def test_standard_output_carries_messages_only_and_the_end_of_input_is_the_end(net, start):
+async def test_standard_output_has_only_messages_and_the_end_of_input_ends_the_program(net, start):
     stdio = await start(stdio_command(net.gw))
     server = await stdio.initialize()
     assert server["serverInfo"]["name"] == "toolway"
@@ -95,7 +95,7 @@ async def test_standard_output_carries_messages_only_and_the_end_of_input_is_the
     assert stdio.errors == ""
 
 
-async def test_what_was_asked_is_answered_before_the_end(net, start):
+async def test_pending_requests_are_answered_before_the_end(net, start):
     device = await net.v2([tool("work")], name=unique("last"))
     stdio = await start(stdio_command(net.gw))
     await stdio.initialize()
@@ -109,7 +109,7 @@ async def test_what_was_asked_is_answered_before_the_end(net, start):
     assert answer["result"]["content"][0]["text"] == "just in time"
 
 
-async def test_sigterm_ends_it_and_the_gateway_cancels_what_ran(net, start):
+async def test_sigterm_ends_it_and_running_calls_are_cancelled(net, start):
     device = await net.v2([tool("work")], name=unique("term"))
     stdio = await start(stdio_command(net.gw))
     await stdio.initialize()
@@ -132,7 +132,7 @@ async def test_a_cancelled_call_reaches_the_device_and_is_not_answered(net, star
     assert not [line for line in stdio.lines if line and json.loads(line).get("id") == id]
 
 
-async def test_it_uses_a_clients_token_of_its_own(alone, net, start):
+async def test_it_uses_its_own_client_token(alone, net, start):
     net = net.on(alone)
     first = await start(stdio_command(alone))
     await first.initialize()
@@ -151,7 +151,7 @@ async def test_it_uses_a_clients_token_of_its_own(alone, net, start):
     assert (await labels(net)).count("mcp-stdio") == 2
 
 
-async def test_a_revoked_token_ends_a_connection_and_is_made_anew_at_the_next_start(alone, net, start):
+async def test_a_revoked_token_closes_the_connection_and_is_replaced_at_the_next_start(alone, net, start):
     net = net.on(alone)
     stdio = await start(stdio_command(alone))
     await stdio.initialize()
@@ -189,13 +189,13 @@ async def test_a_named_client_uses_its_own_token_and_no_other(alone, net, start)
     assert kept(alone, "my-editor").read_text().strip() == record["token"], "not made anew"
 
 
-async def test_the_owners_token_is_not_taken(alone, start):
+async def test_the_owners_token_is_refused(alone, start):
     stdio = await start(stdio_command(alone), TOOLWAY_TOKEN=alone.owner_token)
     answer = await stdio.ask("initialize", {})
     assert answer["error"]["data"]["code"] == "owner_token"
 
 
-async def test_without_a_gateway_the_client_is_told_how_to_start_one(tmp_path, start):
+async def test_without_a_gateway_the_error_explains_how_to_start_one(tmp_path, start):
     stdio = await start([binary(), "mcp", "--data-dir", str(tmp_path)])
     answer = await stdio.ask("initialize", {})
     assert answer["error"]["code"] == -32000
@@ -206,7 +206,7 @@ async def test_without_a_gateway_the_client_is_told_how_to_start_one(tmp_path, s
     assert await stdio.ended() == 1
 
 
-async def test_a_gateway_that_is_started_later_is_found(tmp_path, start):
+async def test_a_gateway_started_later_is_found(tmp_path, start):
     gateway = Gateway(tmp_path / "late", {"limits": PATIENT})
     stdio = await start([binary(), "mcp", "--data-dir", str(gateway.data_dir)])
     assert "error" in await stdio.ask("initialize", {})
@@ -223,7 +223,7 @@ async def test_a_gateway_that_is_started_later_is_found(tmp_path, start):
         gateway.kill()
 
 
-async def test_a_gateway_that_is_started_again_is_taken_up_unnoticed(alone, net, start):
+async def test_a_restarted_gateway_is_reconnected_transparently(alone, net, start):
     device = await net.on(alone).v2([tool("work")], name="phone", token=await net.on(alone).pair("device"))
     stdio = await start(stdio_command(alone))
     await stdio.initialize()
@@ -246,7 +246,7 @@ async def test_a_gateway_that_is_started_again_is_taken_up_unnoticed(alone, net,
     assert f"{again.source}__again" in [it["name"] for it in listed["result"]["tools"]]
 
 
-async def test_bounds_choose_what_is_shown_and_what_can_be_called(net, start):
+async def test_limits_select_listed_and_callable_tools(net, start):
     reads = tool("look", annotations={"readOnlyHint": True})
     device = await net.v2([reads, tool("touch")], name=unique("bound"), handler=lambda _: "ran")
     one = await start(stdio_command(net.gw, "--only", f"{device.source}/l*", "--only", "nothing/*"))
@@ -270,7 +270,7 @@ async def test_bounds_choose_what_is_shown_and_what_can_be_called(net, start):
     assert '"a[b"' in answer["error"]["message"]
 
 
-async def test_what_is_no_message_is_said_to_be_none(net, start):
+async def test_invalid_messages_are_reported(net, start):
     stdio = await start(stdio_command(net.gw))
     await stdio.initialize()
     for text, code, id in [
@@ -286,7 +286,7 @@ async def test_what_is_no_message_is_said_to_be_none(net, start):
     assert (await stdio.ask("ping"))["result"] == {}
 
 
-async def test_a_message_that_is_too_long_is_refused_and_the_rest_goes_on(gateway_factory, net, start):
+async def test_a_too_long_message_is_refused_and_others_continue(gateway_factory, net, start):
     small = gateway_factory({"limits": {"frame_bytes": 100_000} | PATIENT})
     stdio = await start(stdio_command(small))
     await stdio.initialize()
@@ -309,7 +309,7 @@ async def test_batches_are_answered_in_2025_03_26(net, start):
     assert sorted(it["id"] for it in answers) == [101, 102]
 
 
-async def test_the_newest_version_needs_no_handshake_and_listens(alone, net, start):
+async def test_the_newest_version_needs_no_handshake_and_can_subscribe(alone, net, start):
     stdio = await start(stdio_command(alone))
     found = await stdio.ask("server/discover", {"_meta": MODERN})
     assert "2026-07-28" in found["result"]["supportedVersions"]
@@ -328,7 +328,7 @@ async def test_the_newest_version_needs_no_handshake_and_listens(alone, net, sta
     assert listed["result"]["tools"]
 
 
-async def test_the_door_is_closed_to_devices_and_to_other_agents(net):
+async def test_devices_and_tokens_of_other_agents_are_refused(net):
     status, body = await refused(net.gw, "/ws/mcp", await net.pair("device"))
     assert (status, json.loads(body)["error"]["code"]) == (403, "forbidden")
     status, body = await refused(net.gw, "/ws/mcp")
@@ -356,7 +356,7 @@ async def test_the_end_of_a_token_ends_its_connection(net):
     assert code == 4001 and "token_revoked" in reason
 
 
-async def test_connections_count_among_the_mcp_sessions(gateway_factory, net):
+async def test_connections_count_as_mcp_sessions(gateway_factory, net):
     own = net.on(gateway_factory({"mcp": {"max_sessions": 2}, "limits": PATIENT}))
     one, other = await own.client(), await own.client()
     first = await own.socket("/ws/mcp", one)

@@ -57,7 +57,7 @@ SAMPLING = ("temperature", "top_p", "top_k")
 
 
 def complaints_about(kind: str, entry: dict) -> list[str]:
-    """What the SDK's types say against a body of the corpus."""
+    """Returns violations of the SDK's types in a body of the corpus."""
     body = entry["body"]
     if kind != "anthropic":
         return complaints(kind, body)
@@ -71,7 +71,7 @@ def complaints_about(kind: str, entry: dict) -> list[str]:
 
 
 def tools(kind: str, body: dict) -> list:
-    """The tools in a body."""
+    """Returns the tools in a body."""
     if kind == "gemini":
         return [each for group in body.get("tools", []) for each in group.get("functionDeclarations", [])]
     return body.get("tools", [])
@@ -280,7 +280,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("kind", RIGHT)
-def test_a_right_body_is_taken(kind):
+def test_a_valid_body_is_accepted(kind):
     assert complaints(kind, RIGHT[kind]) == []
 
 
@@ -289,7 +289,7 @@ def test_a_right_body_is_taken(kind):
     [(kind, path, value) for kind, changes in BROKEN.items() for path, value in changes],
     ids=lambda value: value if isinstance(value, str) else json.dumps(value, default=lambda _: "gone")[:30],
 )
-def test_a_broken_body_is_refused(kind, path, value):
+def test_a_malformed_body_is_rejected(kind, path, value):
     body = copy.deepcopy(RIGHT[kind])
     *parents, name = path.split("/")
     place = body

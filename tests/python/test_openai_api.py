@@ -41,18 +41,18 @@ async def client(api):
 
 @pytest.fixture
 async def battery(api):
-    """A device that tells how full its battery is; gives the full name of its tool."""
+    """A device with a battery tool; returns the full name of the tool."""
     device = await api.v2([tool("battery")], name=unique("phone"), handler=lambda _: "81 percent")
     return f"{device.source}__battery"
 
 
 def ask(text="How full is it?", **more):
-    """A request for the agent."""
+    """Returns a request for the agent."""
     return {"model": "default", "messages": [{"role": "user", "content": text}], **more}
 
 
 def two_rounds(fakes, name):
-    """The model calls the tool, and says what came of it."""
+    """Scripts a tool call and a text after its result."""
     first = says("I look. ", usage={"input": 100, "output": 10, "cached": 60})
     first["steps"].append({"tool_call": {"name": name, "fragments": ["{", "}"]}})
     fakes.script(line(first), line(says("81 ", "percent.", usage={"input": 120, "output": 5}), last_result=name))
@@ -65,7 +65,7 @@ async def test_the_models_are_the_agents(client):
         await client.models.retrieve("nobody")
 
 
-async def test_a_whole_answer_after_a_tool_of_a_device(client, api, battery, fakes):
+async def test_an_answer_without_streaming_after_a_device_tool(client, api, battery, fakes):
     two_rounds(fakes, battery)
     answer = await client.chat.completions.create(**ask())
     choice = answer.choices[0]
@@ -86,7 +86,7 @@ async def test_a_whole_answer_after_a_tool_of_a_device(client, api, battery, fak
     assert answer.id.endswith(answer.toolway["turn_id"])
 
 
-async def test_a_stream_with_what_happens_on_the_way(client, battery, fakes):
+async def test_a_stream_reports_events_of_the_turn(client, battery, fakes):
     two_rounds(fakes, battery)
     text, events, usage, finish = "", [], None, None
     stream = await client.chat.completions.create(**ask(stream=True, stream_options={"include_usage": True}))
@@ -105,7 +105,7 @@ async def test_a_stream_with_what_happens_on_the_way(client, battery, fakes):
     assert (done["rounds"], done["tool_calls"]) == (2, 1)
 
 
-async def test_the_sdks_own_helper_for_streams_reads_it(client, battery, fakes):
+async def test_the_sdks_stream_helper_works(client, battery, fakes):
     two_rounds(fakes, battery)
     async with client.chat.completions.stream(**ask()) as stream:
         kinds = {event.type async for event in stream}
@@ -114,14 +114,14 @@ async def test_the_sdks_own_helper_for_streams_reads_it(client, battery, fakes):
     assert final.choices[0].message.content.endswith("81 percent.")
 
 
-async def test_nothing_is_kept_between_requests(client, api, fakes):
+async def test_requests_share_no_state(client, api, fakes):
     fakes.answer(says("one"), says("two"))
     await client.chat.completions.create(**ask("first"))
     await client.chat.completions.create(**ask("second"))
     assert [message["text"] for message in fakes.requests()[1]["said"]["messages"]] == ["second"]
 
 
-async def test_system_messages_stand_after_the_agents_own(client, api, fakes):
+async def test_system_messages_follow_the_agents_prompt(client, api, fakes):
     assert (
         await api.rest().request(
             "PUT",
@@ -160,7 +160,7 @@ async def test_pictures_reach_the_model(client, fakes):
     assert (message["text"], message["images"]) == ("What is it?", 1)
 
 
-async def test_tools_of_the_program_come_back_to_it(client, battery, fakes):
+async def test_calls_of_the_programs_tools_are_returned_to_it(client, battery, fakes):
     both = {
         "steps": [
             {"tool_call": {"name": battery, "arguments": {}}},
@@ -196,7 +196,7 @@ async def test_a_tool_of_the_program_can_be_forced(client, fakes):
     assert fakes.requests()[0]["body"]["tool_choice"] == choice
 
 
-async def test_an_answer_has_the_form_that_was_asked_for(client, fakes):
+async def test_an_answer_has_the_requested_format(client, fakes):
     class Level(pydantic.BaseModel):
         percent: int
 
@@ -244,7 +244,7 @@ async def test_closing_the_stream_ends_the_request_to_the_model(client, fakes):
     assert await asyncio.to_thread(fakes.ended, 0) == "dropped"
 
 
-async def test_a_failing_tool_is_no_error_of_the_request(client, api, fakes):
+async def test_a_failing_tool_does_not_fail_the_request(client, api, fakes):
     def handler(_request):
         raise RuntimeError("the battery is gone")
 
@@ -258,7 +258,7 @@ async def test_a_failing_tool_is_no_error_of_the_request(client, api, fakes):
     assert answer.toolway["calls"][0]["status"] == "error"
 
 
-async def test_many_at_once_do_not_mix(client, battery, fakes):
+async def test_concurrent_calls_do_not_mix(client, battery, fakes):
     fakes.script(*(line(says(f"answer {n}"), user_has=f"question {n}.") for n in range(20)))
     answers = await asyncio.gather(*(client.chat.completions.create(**ask(f"question {n}.")) for n in range(20)))
     assert [answer.choices[0].message.content for answer in answers] == [f"answer {n}" for n in range(20)]
@@ -288,7 +288,7 @@ async def test_a_devices_token_may_not(api):
 
 
 @pytest.mark.parametrize(("field", "value"), [("n", 2), ("tools", [{"type": "custom", "custom": {"name": "x"}}])])
-async def test_what_would_be_another_answer_is_refused(client, field, value):
+async def test_unsupported_parameters_are_refused(client, field, value):
     with pytest.raises(openai.BadRequestError) as raised:
         await client.chat.completions.create(**ask(**{field: value}))
     assert field in raised.value.param
@@ -347,8 +347,8 @@ async def test_a_question_that_nobody_can_answer_ends_as_a_permission_error(clie
     assert "approval_unavailable" in json.dumps(call)
 
 
-def test_the_api_lists_only_what_a_bound_token_may_talk_to(talking_gateway):
-    """A token bound to an agent sees that agent alone."""
+def test_the_api_lists_only_the_agent_of_a_bound_token(talking_gateway):
+    """A token bound to an agent sees only that agent."""
     import httpx
 
     owner = {"Authorization": f"Bearer {talking_gateway.owner_token}"}
@@ -387,7 +387,7 @@ async def test_node_runs_tools_of_the_program(api, fakes):
     await node_case(api, "tools")
 
 
-async def test_node_aborts(api, fakes):
+async def test_node_can_abort(api, fakes):
     answer = says("Once ")
     answer["steps"] += [{"gate": "never"}, {"text": "upon"}]
     fakes.answer(answer)
@@ -395,7 +395,7 @@ async def test_node_aborts(api, fakes):
     assert await asyncio.to_thread(fakes.ended, 0) == "dropped"
 
 
-async def test_node_raises_an_error_in_mid_stream(api, fakes):
+async def test_node_raises_an_error_within_the_stream(api, fakes):
     answer = says("half ")
     answer["steps"].append({"error": {"status": 500, "message": "so it is said"}})
     fakes.answer(answer)

@@ -16,20 +16,20 @@ def pairing(net, gateway_factory):
 
 @pytest.fixture
 def guessing(net, gateway_factory):
-    """Another one: ten wrong tries in all would void the codes of the test that comes next."""
+    """Another gateway, because ten wrong attempts void the codes of other tests."""
     return net.on(gateway_factory({"timeouts": {"approval_s": 5}}))
 
 
 @pytest.fixture
 def racing(net, gateway_factory):
-    """And another, for the same reason."""
+    """Another gateway, for the same reason."""
     return net.on(gateway_factory({"timeouts": {"approval_s": 6}}))
 
 
 WRONG = "ZZZZ-ZZZ%s"
 
 
-async def test_pair_gives_a_token_in_the_words_of_v1(pairing):
+async def test_pair_returns_a_token_in_version_1_format(pairing):
     response = await pairing.redeem(await pairing.code("companion"))
     assert response.status_code == 200
     body = response.json()
@@ -63,14 +63,14 @@ async def test_pair_the_default_role_is_device(pairing):
     assert (await pairing.rest(token).get("/api/tools")).status_code == 403
 
 
-async def test_pair_a_code_has_forty_bits_and_is_never_the_same(pairing):
+async def test_pair_a_code_has_forty_bits_and_is_unique(pairing):
     codes = [(await pairing.code()).replace("-", "") for _ in range(20)]
     assert len(set(codes)) == 20
     assert all(len(c) >= 8 and set(c) <= set("0123456789ABCDEFGHJKMNPQRSTVWXYZ") for c in codes), codes
 
 
 @pytest.mark.parametrize("how", ["lower", "no dash", "spaces", "confusable"])
-async def test_pair_a_code_may_be_typed_as_people_do(pairing, how):
+async def test_pair_a_code_may_be_typed_in_several_ways(pairing, how):
     code = await pairing.code()
     typed = {
         "lower": code.lower(),
@@ -81,7 +81,7 @@ async def test_pair_a_code_may_be_typed_as_people_do(pairing, how):
     assert (await pairing.redeem(typed)).status_code == 200
 
 
-async def test_pair_a_code_is_spent_after_one_use(pairing):
+async def test_pair_a_code_can_be_used_once(pairing):
     code = await pairing.code()
     assert (await pairing.redeem(code)).status_code == 200
     again = await pairing.redeem(code)
@@ -109,7 +109,7 @@ async def test_pair_without_a_code(pairing):
     assert (await pairing.redeem(code)).status_code == 200
 
 
-async def test_pair_the_body_is_optional_and_malformed_ones_spend_nothing(pairing):
+async def test_pair_the_body_is_optional_and_malformed_ones_use_no_code(pairing):
     code = await pairing.code()
     response = await pairing.rest(None).request(
         "POST", "/pair", content="{", headers={"X-Pairing-Code": code, "Content-Type": "application/json"}
@@ -119,7 +119,7 @@ async def test_pair_the_body_is_optional_and_malformed_ones_spend_nothing(pairin
     assert response.status_code == 200, response.text
 
 
-async def test_pair_ten_wrong_tries_void_all_codes(net, gateway_factory):
+async def test_pair_ten_wrong_attempts_void_all_codes(net, gateway_factory):
     other = net.on(gateway_factory({"timeouts": {"approval_s": 4}}, fresh=True))
     codes = [await other.code() for _ in range(3)]
     alphabet = "0123456789"
@@ -136,7 +136,7 @@ async def test_pair_ten_wrong_tries_void_all_codes(net, gateway_factory):
     assert (await other.redeem(await other.code())).status_code == 200, "a new code works"
 
 
-async def test_pair_tries_of_one_address_are_bounded(net, gateway_factory):
+async def test_pair_attempts_of_one_address_are_limited(net, gateway_factory):
     """By default, thirty a minute."""
     other = net.on(gateway_factory(fresh=True))
     for _ in range(5):
@@ -145,14 +145,14 @@ async def test_pair_tries_of_one_address_are_bounded(net, gateway_factory):
     await held_back(lambda: other.redeem(spent), 30)
 
 
-async def test_pair_one_code_raced_by_many_lets_one_in(racing):
+async def test_pair_concurrent_uses_of_one_code_succeed_once(racing):
     code = await racing.code()
     answers = await asyncio.gather(*(racing.redeem(code) for _ in range(5)))
     assert sorted(a.status_code for a in answers)[0] == 200
     assert [a.status_code for a in answers].count(200) == 1
 
 
-async def test_pair_says_what_the_owner_has_to_know(pairing):
+async def test_pair_returns_everything_the_owner_needs(pairing):
     response = await pairing.rest().post("/api/pair", {"role": "device"})
     body = response.json()
     assert body["code"]
@@ -162,5 +162,5 @@ async def test_pair_says_what_the_owner_has_to_know(pairing):
 
 
 @pytest.mark.parametrize("body", [{"role": "king"}, {"role": 5}, [], "x"])
-async def test_pair_nonsense_roles_are_400(pairing, body):
+async def test_pair_invalid_roles_are_400(pairing, body):
     assert (await pairing.rest().post("/api/pair", body)).status_code == 400

@@ -1,4 +1,4 @@
-"""Questions to persons: over /ws/chat to whoever made the call, over REST to the owner; and grants."""
+"""Questions to persons: to the caller over /ws/chat, to the owner over REST; and grants."""
 
 import asyncio
 import contextlib
@@ -27,7 +27,7 @@ TOOLS = [LOCATE, tool("careful"), tool("owners"), tool("contacts", permissions=[
 
 @pytest.fixture
 async def asks(net, gateway_factory):
-    """A gateway that asks, a client of it, and a device whose tools answer at once."""
+    """A gateway that asks for approval, a client, and a device whose tools answer immediately."""
     other = net.on(gateway_factory(ASKING))
     record = await other.client_record(label=unique("label"))
     caller = await other.caller(record["token"])
@@ -44,28 +44,28 @@ async def asks(net, gateway_factory):
 
 
 async def question(socket, **fields):
-    """The next question on this connection."""
+    """Waits for the next question on this connection."""
     return await socket.expect("permission_request", **fields)
 
 
 async def decide(socket, asked, decision, **fields):
-    """Answer it there."""
+    """Answers it there."""
     await socket.send({"type": "permission_answer", "id": asked["id"], "decision": decision, **fields})
 
 
 async def approvals(rest):
-    """The open questions that a token sees."""
+    """Returns the open questions that a token sees."""
     return rows(await rest.json("/api/approvals"), "approvals")
 
 
 class Watch:
-    """The owner's stream of questions; from the moment it is there, calls wait for an answer."""
+    """The owner's stream of questions. While it is open, calls wait for an answer."""
 
     def __init__(self, response):
         self.lines = response.aiter_lines()
 
     async def next(self, wanted, **fields):
-        """The next event of this kind with these fields."""
+        """Waits for the next event of this kind with these fields."""
 
         async def read():
             kind = None
@@ -83,7 +83,7 @@ class Watch:
 
 @contextlib.asynccontextmanager
 async def watching(net):
-    """An owner who watches."""
+    """An owner with an open stream."""
     headers = {"Authorization": f"Bearer {net.gw.owner_token}", "Accept": "text/event-stream"}
     async with net.http.stream("GET", f"{net.gw.url}/api/approvals/watch", headers=headers) as response:
         assert response.status_code == 200
@@ -91,14 +91,14 @@ async def watching(net):
 
 
 async def answered(rest, asked, decision, **fields):
-    """Answer over REST; gives the response."""
+    """Answers over REST and returns the response."""
     return await rest.post(f"/api/approvals/{asked['id']}", {"decision": decision, **fields})
 
 
 # Over WebSocket, to whoever made the call.
 
 
-async def test_questions_the_caller_is_asked_for_the_permission_before_anything_runs(asks):
+async def test_questions_the_permission_is_requested_before_the_tool_runs(asks):
     call = await asks.caller.start(asks.name("locate"), {"exact": True, "password": "hunter2"})
     asked = await question(asks.caller)
     assert set(asked) == {"type", "id", "kind", "tool", "permission", "reason", "args_preview", "expires_ms"}
@@ -119,7 +119,7 @@ async def test_questions_the_caller_is_asked_for_the_permission_before_anything_
     assert (await question(asks.caller))["id"] != asked["id"]
 
 
-async def test_questions_a_no_is_told_in_words_and_nothing_runs(asks):
+async def test_questions_a_denial_is_reported_and_nothing_runs(asks):
     call = await asks.caller.start(asks.name("locate"))
     await decide(asks.caller, await question(asks.caller), "denied")
     answer = await asks.caller.answer(call)
@@ -142,7 +142,7 @@ async def test_a_permanent_denial_has_its_own_code_and_is_not_asked_again_e2(ask
     assert asks.device.runs == []
 
 
-async def test_questions_an_answer_for_the_session_holds_there_alone(asks):
+async def test_questions_an_answer_for_the_session_applies_only_there(asks):
     call = await asks.caller.start(asks.name("locate"))
     await decide(asks.caller, await question(asks.caller), "granted", scope="session")
     check_success(await asks.caller.answer(call), "ran")
@@ -176,7 +176,7 @@ async def test_several_questions_are_open_and_each_gets_its_own_answer_e1(asks):
 
 
 @pytest.mark.parametrize("scope", ["always", "agent"])
-async def test_questions_wider_answers_are_the_owners(asks, scope):
+async def test_questions_only_the_owner_can_answer_permanently(asks, scope):
     call = await asks.caller.start(asks.name("locate"))
     asked = await question(asks.caller)
     await decide(asks.caller, asked, "granted", scope=scope)
@@ -187,7 +187,7 @@ async def test_questions_wider_answers_are_the_owners(asks, scope):
     assert not [g for g in await grants(asks.net) if g.get("principal") == asks.id or "agent" in g]
 
 
-async def test_questions_an_answer_that_is_late_or_of_nothing_is_told_so(asks):
+async def test_questions_late_and_unknown_answers_are_errors(asks):
     await decide(asks.caller, {"id": "01920000-0000-7000-8000-0000000000ab"}, "granted")
     assert (await asks.caller.expect("error"))["message"]
     call = await asks.caller.start(asks.name("locate"))
@@ -203,7 +203,7 @@ async def test_questions_an_answer_that_is_late_or_of_nothing_is_told_so(asks):
     await asks.caller.barrier()
 
 
-async def test_questions_are_shown_to_nobody_else_and_nobody_else_answers_them(asks):
+async def test_questions_are_visible_and_answerable_only_by_their_recipients(asks):
     other = await asks.net.caller()
     same = await asks.net.caller(asks.token)
     call = await asks.caller.start(asks.name("locate"))
@@ -221,7 +221,7 @@ async def test_questions_are_shown_to_nobody_else_and_nobody_else_answers_them(a
 
 
 async def test_questions_version_1_is_never_asked(asks):
-    """It could not know what it is sent; there being nobody else, the call ends at once."""
+    """It does not know questions. Nobody else can answer, so the call ends immediately."""
     token = await asks.net.pair("companion")
     old = await asks.net.socket("/ws/chat", token)
     await old.send({"type": "connect", "device_name": unique("old")})
@@ -250,7 +250,7 @@ async def test_questions_version_1_is_never_asked(asks):
     }
 
 
-async def test_questions_the_time_for_one_is_not_the_calls(asks):
+async def test_questions_have_their_own_timeout(asks):
     """The deadline starts when it may run."""
     call = await asks.caller.start(asks.name("locate"), timeout_ms=300)
     asked = await question(asks.caller)
@@ -262,7 +262,7 @@ async def test_questions_the_time_for_one_is_not_the_calls(asks):
     assert entry["approved_by"] == asks.id
 
 
-async def test_questions_that_nobody_answers_end(net, gateway_factory):
+async def test_questions_without_an_answer_expire(net, gateway_factory):
     other = net.on(gateway_factory(ASKING | {"timeouts": {"approval_s": 1}}))
     device = await other.v2(TOOLS, handler=lambda r: "ran")
     caller = await other.caller()
@@ -275,7 +275,7 @@ async def test_questions_that_nobody_answers_end(net, gateway_factory):
 
 
 @pytest.mark.parametrize("how", ["cancel", "close"])
-async def test_questions_of_a_call_that_was_given_up_are_withdrawn(asks, how):
+async def test_questions_of_a_cancelled_call_are_withdrawn(asks, how):
     async with watching(asks.net) as watch:
         call = await asks.caller.start(asks.name("locate"))
         asked = await question(asks.caller)
@@ -291,7 +291,7 @@ async def test_questions_of_a_call_that_was_given_up_are_withdrawn(asks, how):
     assert asks.device.runs == []
 
 
-async def test_questions_about_a_call_go_to_the_caller_only_where_a_rule_says_so(asks):
+async def test_questions_go_to_the_caller_only_if_a_rule_says_so(asks):
     call = await asks.caller.start(asks.name("careful"))
     asked = await question(asks.caller)
     assert asked["kind"] == "approval" and "permission" not in asked
@@ -304,7 +304,7 @@ async def test_questions_about_a_call_go_to_the_caller_only_where_a_rule_says_so
     assert len(asks.caller.seen("permission_request")) == 1
 
 
-async def test_questions_a_phones_own_permissions_are_the_phones_to_ask_for(asks):
+async def test_questions_a_phone_asks_for_its_own_permissions(asks):
     entry = await asks.rest.json(f"/api/tools/{asks.name('contacts')}")
     assert entry["permissions"] == ["READ_CONTACTS"], "shown"
     check_success(await asks.caller.call(asks.name("contacts")), "ran")
@@ -349,7 +349,7 @@ async def test_approvals_the_owner_sees_and_answers_while_it_watches(asks):
     assert entry["approved_by"] == "owner" and entry["user_wait_ms"] > 0
 
 
-async def test_approvals_a_no_of_the_owner(asks):
+async def test_approvals_the_owner_denies(asks):
     async with watching(asks.net) as watch:
         call = await asks.caller.start(asks.name("owners"))
         asked = await watch.next("approval_requested")
@@ -360,8 +360,8 @@ async def test_approvals_a_no_of_the_owner(asks):
     assert not asks.caller.seen("permission_request")
 
 
-async def test_approvals_the_first_answer_counts_whoever_gives_it(asks):
-    """The owner may answer what the caller is asked, and the caller learns that it is over."""
+async def test_approvals_the_first_answer_counts(asks):
+    """The owner may answer a question to the caller, and the caller is notified."""
     async with watching(asks.net) as watch:
         call = await asks.caller.start(asks.name("locate"))
         asked = await question(asks.caller)
@@ -373,7 +373,7 @@ async def test_approvals_the_first_answer_counts_whoever_gives_it(asks):
 
 
 async def test_approvals_over_an_event_stream_of_the_call(asks):
-    """With `ask` somebody is there to answer; without it a call does not wait."""
+    """With `ask`, the caller can answer; without it, a call does not wait."""
     path = f"/api/tools/{asks.name('locate')}/call"
     check_error(await asks.rest.call(asks.name("locate")), "approval_unavailable", dispatched=False)
     got = [pair async for pair in asks.rest.events("POST", path, {"args": {}})]
@@ -410,11 +410,11 @@ async def test_nothing_that_a_client_sends_approves_its_own_call_e9(asks, field)
 
 
 async def grants(net):
-    """All that hold."""
+    """Returns all active grants."""
     return rows(await net.rest().json("/api/grants"), "grants")
 
 
-async def test_grants_an_answer_for_always_holds_until_it_is_revoked(asks):
+async def test_grants_a_permanent_answer_applies_until_revoked(asks):
     owner = asks.net.rest()
     async with watching(asks.net) as watch:
         call = await asks.caller.start(asks.name("owners"))
@@ -434,7 +434,7 @@ async def test_grants_an_answer_for_always_holds_until_it_is_revoked(asks):
     assert (await owner.delete(f"/api/grants/{grant['id']}")).status_code == 404
 
 
-async def test_grants_are_given_beforehand_for_a_tool_or_for_a_permission(asks):
+async def test_grants_can_be_created_for_a_tool_or_a_permission(asks):
     owner, source = asks.net.rest(), asks.device.source
     made = await owner.post("/api/grants", {"tool": f"{source}/own*", "principal": asks.id, "expires_in_s": 3600})
     assert made.status_code == 201, made.text
@@ -458,7 +458,7 @@ async def test_grants_are_given_beforehand_for_a_tool_or_for_a_permission(asks):
     check_success(await asks.rest.call(asks.name("owners")), "ran")
 
 
-async def test_grants_end_by_themselves(asks):
+async def test_grants_expire(asks):
     body = {"tool": f"{asks.device.source}/owners", "principal": asks.id, "expires_in_s": 1}
     identity = (await asks.net.rest().post("/api/grants", body)).json()["id"]
 
@@ -485,13 +485,13 @@ async def test_grants_end_by_themselves(asks):
         {"tool": "a/b", "surprise": True},
     ],
 )
-async def test_grants_nonsense_is_400(asks, body):
+async def test_grants_invalid_requests_are_400(asks, body):
     response = await asks.net.rest().post("/api/grants", body)
     assert response.status_code == 400, response.text
     assert refusal(response)
 
 
-async def test_grants_outlive_the_gateway_and_questions_do_not(net, gateway_factory):
+async def test_grants_survive_a_restart_and_questions_do_not(net, gateway_factory):
     other = net.on(gateway_factory(ASKING, fresh=True))
     name = unique("kept")
     token, pairing = await other.client(), await other.pair()

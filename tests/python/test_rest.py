@@ -53,13 +53,13 @@ PATHS = {
 }
 
 
-async def test_rest_health_says_only_that_it_lives(net):
+async def test_rest_health_returns_only_the_status(net):
     response = await net.rest(None).get("/health")
     assert response.status_code == 200
     assert len(response.content) < 100
 
 
-async def test_rest_openapi_describes_what_answers(net):
+async def test_rest_openapi_describes_the_responses(net):
     api = await net.api()
     assert api["openapi"].startswith("3.")
     missing = [
@@ -96,7 +96,7 @@ async def test_rest_unknown_paths_and_methods(net):
     ],
 )
 async def test_no_url_path_reads_a_file_r21(net, path):
-    """Sent as it is, for HTTP libraries tidy such paths up."""
+    """Sent unchanged, because HTTP libraries normalize such paths."""
     reader, writer = await asyncio.open_connection(*net.gw.address)
     host = "%s:%d" % net.gw.address
     writer.write(b"GET " + path + f" HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode())
@@ -125,8 +125,8 @@ async def test_rest_tools_list_has_a_spec_version_and_the_tools(net):
     }
 
 
-async def test_rest_the_sources_own_schema_is_kept(net):
-    """Key order and numbers as the device wrote them."""
+async def test_rest_the_original_schema_is_kept(net):
+    """Key order and numbers are as the device wrote them."""
     text = '{"type":"object","properties":{"z":{"type":"number","default":1.50},"a":{"type":"integer"}},"x-own":[1e2]}'
     device = await net.v2()
     await device.send_text(
@@ -199,7 +199,7 @@ async def test_rest_malformed_bodies_are_400(net, rig, body):
 
 
 @pytest.mark.parametrize("arguments", [[], "text", 5, True])
-async def test_rest_arguments_that_are_no_object(net, rig, arguments):
+async def test_rest_arguments_must_be_an_object(net, rig, arguments):
     """A malformed request, or an outcome of the validation: never a run."""
     _, device, _, name = rig
     response = await net.rest().post(f"/api/tools/{name}/call", {"args": arguments})
@@ -221,7 +221,7 @@ async def test_rest_invalid_utf8_in_a_body_is_400(net, rig):
 
 
 async def test_rest_a_body_too_long_is_413(net, rig):
-    """17 MiB announced; whether the gateway reads them or not, it says 413."""
+    """17 MiB are announced; the gateway returns 413, whether it reads them or not."""
     _, device, _, name = rig
     reader, writer = await asyncio.open_connection(*net.gw.address)
     size = 17 << 20
@@ -266,7 +266,7 @@ async def test_rest_sse_streams_progress_and_the_outcome_last(net, rig):
     assert last_event != event, "an outcome is another event than progress"
 
 
-async def test_rest_sse_without_progress_is_just_the_outcome(net, rig):
+async def test_rest_sse_without_progress_has_only_the_outcome(net, rig):
     _, device, _, name = rig
     device.handler = lambda r: {"type": "tool_error", "error": "no"}
     got = [pair async for pair in net.rest().events("POST", f"/api/tools/{name}/call", {"args": {}})]
@@ -355,7 +355,7 @@ async def test_rest_calls_pages(net):
 @pytest.mark.parametrize(
     "query", [{"cursor": "nonsense"}, {"limit": "many"}, {"limit": "-1"}, {"since": "yesterday-ish"}, {"status": "odd"}]
 )
-async def test_rest_calls_nonsense_in_a_query_is_400(net, query):
+async def test_rest_calls_invalid_queries_are_400(net, query):
     response = await net.rest().get("/api/calls", params=query)
     assert response.status_code == 400, response.text
     assert refusal(response)
@@ -473,15 +473,15 @@ async def test_rest_tokens(net):
 
 
 @pytest.mark.parametrize("body", [{}, {"role": "king"}, {"role": 5}, {"role": "client", "expires_s": "soon"}, []])
-async def test_rest_tokens_nonsense_is_400(net, body):
+async def test_rest_tokens_invalid_requests_are_400(net, body):
     response = await net.rest().post("/api/tokens", body)
     if body == {"role": "client", "expires_s": "soon"} and response.status_code in (200, 201):
         pytest.skip("the field is spelled differently, and unknown fields are ignored")
     assert response.status_code == 400, response.text
 
 
-async def test_rest_no_token_in_the_data_folder_but_the_owners(net):
-    """Hashed at rest."""
+async def test_rest_the_data_folder_contains_only_the_owners_token(net):
+    """Tokens are stored as hashes."""
     token = await net.client()
     secret = token.split("_", 2)[2].encode()
     assert len(secret) == 43
@@ -490,7 +490,7 @@ async def test_rest_no_token_in_the_data_folder_but_the_owners(net):
             assert secret not in path.read_bytes(), path
 
 
-async def test_rest_the_data_folder_is_the_owners_alone(net):
+async def test_rest_only_the_owner_can_access_the_data_folder(net):
     assert net.gw.data_dir.stat().st_mode & 0o777 == 0o700
     for path in net.gw.data_dir.rglob("*"):
         # The tests themselves wrote the settings.

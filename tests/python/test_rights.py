@@ -13,7 +13,7 @@ OFFERS = {"owner", "device", "companion"}
 
 @pytest.fixture(scope="session")
 async def tokens(gw, http):
-    """One token of each kind, made once."""
+    """One token of each kind, created once."""
     net = Net(gw, http, [])
     made = {
         "owner": gw.owner_token,
@@ -110,8 +110,8 @@ async def test_rights_rest(net, tokens, target, endpoint, role):
 
 @pytest.mark.parametrize("role", ROLES)
 @pytest.mark.parametrize("path", ["/api/status", "/metrics", "/api/openapi.json"])
-async def test_rights_what_tells_of_the_gateway(net, tokens, path, role):
-    """Needs a token that holds; the table leaves open whether a client's will do, not a device's."""
+async def test_rights_information_about_the_gateway(net, tokens, path, role):
+    """Requires a valid token; client tokens may be allowed, device tokens must not be."""
     response = await net.rest(tokens[role]).get(path)
     if role in NOBODY:
         assert response.status_code == 401
@@ -126,7 +126,7 @@ async def test_rights_what_tells_of_the_gateway(net, tokens, path, role):
 @pytest.mark.parametrize("role", ROLES)
 @pytest.mark.parametrize(("path", "allowed"), [("/api/approvals/watch", {"owner"}), ("/api/calls/tail", CHATS)])
 async def test_rights_streams(net, tokens, path, allowed, role):
-    """Endless for whoever may read them, so that only the head is read."""
+    """Endless for allowed readers, so only the head is read."""
     headers = {"Authorization": f"Bearer {tokens[role]}"} if tokens[role] else {}
     async with net.http.stream("GET", net.gw.url + path, headers=headers) as response:
         if role in allowed:
@@ -139,7 +139,7 @@ async def test_rights_streams(net, tokens, path, allowed, role):
 
 
 @pytest.mark.parametrize("role", [role for role in ROLES if role != "owner"])
-async def test_rights_nobody_else_replaces_the_owners_token(net, tokens, role):
+async def test_rights_only_the_owner_replaces_the_owners_token(net, tokens, role):
     response = await net.rest(tokens[role]).request("POST", "/api/tokens/owner/rotate")
     assert response.status_code == (401 if role in NOBODY else 403)
     assert (await net.rest().get("/api/tools")).status_code == 200
@@ -189,7 +189,7 @@ async def test_rights_a_token_elsewhere_does_not_count_in_rest(net, place):
 
 
 async def test_spent_revoked_and_expired_have_different_codes_r17(net, tokens):
-    """So that a device knows to stop, and what to tell its owner."""
+    """So a device knows that it must stop, and the message for its owner."""
     texts = {}
     for role in ("wrong", "revoked", "expired"):
         response = await net.rest(tokens[role]).get("/api/tools")
@@ -201,7 +201,7 @@ async def test_spent_revoked_and_expired_have_different_codes_r17(net, tokens):
     assert "revoked" in body.lower()
 
 
-async def test_rights_a_client_cannot_raise_itself(net, tokens):
+async def test_rights_a_client_cannot_escalate_its_role(net, tokens):
     for role in ("client", "companion", "device"):
         rest = net.rest(tokens[role])
         for body in ({"role": "owner"}, {"role": "client"}):
@@ -209,20 +209,20 @@ async def test_rights_a_client_cannot_raise_itself(net, tokens):
         assert (await rest.post("/api/pair", {"role": "companion"})).status_code == 403
 
 
-async def test_rights_nobody_makes_a_second_owner(net):
-    """The owner's token is one, rotated by command."""
+async def test_rights_a_second_owner_cannot_be_created(net):
+    """There is one owner's token; a command rotates it."""
     assert (await net.rest().post("/api/tokens", {"role": "owner"})).status_code == 400
     assert (await net.rest().post("/api/pair", {"role": "owner"})).status_code == 400
 
 
-async def test_rights_the_owner_cannot_lock_himself_out(net):
+async def test_rights_the_owner_cannot_revoke_the_owners_token(net):
     response = await net.rest().delete("/api/tokens/owner")
     assert 400 <= response.status_code < 500
     assert (await net.rest().get("/api/tokens")).status_code == 200
 
 
-async def test_rights_guessing_tokens_is_slowed_down_and_locks_nobody_out(net, gateway_factory):
-    """By default sixty a minute from one address; a good token is never held back."""
+async def test_rights_token_guessing_is_slowed_down_without_lockouts(net, gateway_factory):
+    """By default sixty per minute and address; a valid token is never delayed."""
     other = net.on(gateway_factory(fresh=True))
     wrong = "twy_o_" + "A" * 43
     await held_back(lambda: other.rest(wrong).get("/api/tools"), 60)

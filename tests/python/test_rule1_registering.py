@@ -48,7 +48,7 @@ BAD_PARAMETERS = {
 
 
 async def check_one_bad(device, bad, name):
-    """The good ones on both sides of the bad one stand; the bad one is named with a reason."""
+    """Valid specs before and after an invalid one are accepted; the invalid one has a reason."""
     answer = await device.register([spec("good"), bad, spec("fine")])
     assert answer["count"] == 3
     assert answer["registered"] == 2
@@ -169,7 +169,7 @@ async def test_common_json_schema_dialects_compile(net):
 
 
 async def test_version_1_registration_upserts_and_counts(net):
-    """count is what this message held, registered what is live now for this connection."""
+    """`count` is the number in this message, `registered` the number active on this connection."""
     device = await net.v1([tool("a")])
     assert device.registered == {"type": "tools_registered", "count": 1, "registered": 1}
     again = [
@@ -302,7 +302,7 @@ async def test_registering_works_while_a_call_runs_r11(rig):
 
 
 async def test_a_running_call_survives_the_removal_of_its_tool(rig):
-    """Exactly one result counts, and it is the device's: the list changed, not the call."""
+    """Exactly one result counts, the device's: the list changed, not the call."""
     net, device, caller, name = rig
     call = await caller.start(name)
     request = await device.request()

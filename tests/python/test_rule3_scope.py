@@ -10,7 +10,7 @@ def says(name):
 
 
 async def both_ways(net, caller, name):
-    """The answers over WebSocket and over REST."""
+    """Returns the answers over WebSocket and over REST."""
     return await caller.call(name), await net.rest().call(name)
 
 
@@ -48,7 +48,7 @@ async def test_an_ambiguous_bare_name_is_refused_with_the_full_names(net):
 
 @pytest.mark.parametrize("version", [1, 2])
 async def test_an_offline_source_also_makes_a_bare_name_ambiguous(net, version):
-    """A bare name must not change its meaning because a phone is out of reach."""
+    """A bare name must not change its meaning because a phone is offline."""
     bare = unique("away")
     if version == 1:
         gone = await net.v1([tool(bare)], name=unique("phone"))
@@ -90,7 +90,7 @@ async def test_unusual_tool_names_are_not_available(net, name):
 
 
 async def test_a_tool_has_its_bare_name_on_its_own_connection(net):
-    """A bare name means the connection's own tool first, also where another source has one."""
+    """A bare name means the connection's own tool, even if another source has one with this name."""
     bare = unique("mine")
     other = await net.v2([tool(bare)], handler=says("theirs"))
     own = await net.v2([tool(bare)], token=await net.pair("companion"), path="/ws/chat", handler=says("mine"))
@@ -101,7 +101,7 @@ async def test_a_tool_has_its_bare_name_on_its_own_connection(net):
 
 
 async def test_full_names_take_precedence_over_own_bare_names(net):
-    """A connection cannot hide another's full name even from itself."""
+    """A connection cannot hide the full name of another source's tool, even from itself."""
     other = await net.v2([tool("echo")], handler=says("theirs"))
     full = f"{other.source}__echo"
     own = await net.v2([tool(full)], token=await net.pair("companion"), path="/ws/chat", handler=says("mine"))

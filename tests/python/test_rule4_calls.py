@@ -9,7 +9,7 @@ from toolway_client import tool, unique
 
 
 def near(milliseconds, limit):
-    """What remains of `limit` when the request reaches the device."""
+    """Checks the rest of `limit` when the request reaches the device."""
     assert isinstance(milliseconds, int)
     assert limit - 1500 < milliseconds <= limit, (milliseconds, limit)
 
@@ -169,7 +169,7 @@ async def test_version_1_devices_run_calls_concurrently_too(net):
 
 
 async def test_a_sequential_tool_runs_one_call_at_a_time(net):
-    """It is a barrier for its source: its calls overlap with no other call of that source."""
+    """Its calls overlap with no other call of the same source."""
     device = await net.v2([tool("one", sequential=True), tool("other")])
     bystander = await net.v2([tool("work")], handler=lambda r: "at once")
     caller = await net.caller()
@@ -281,7 +281,7 @@ async def test_the_deadline_resumes_with_the_next_frame(rig):
 
 
 async def test_waiting_for_a_person_has_a_total_limit_per_call(rig):
-    """approval_s = 2 here, for all the waiting of one call together."""
+    """approval_s = 2 here, for all waits of one call together."""
     _, device, caller, name = rig
     call = await caller.start(name, timeout_ms=500)
     request = await device.request()
@@ -293,8 +293,8 @@ async def test_waiting_for_a_person_has_a_total_limit_per_call(rig):
     assert (await device.expect("tool_call_cancel"))["id"] == request["id"]
 
 
-async def test_the_caller_sees_what_the_person_is_asked(rig):
-    """As a tool_progress as far as the last one; nothing where the device says nothing."""
+async def test_the_caller_sees_the_question_to_the_person(rig):
+    """The caller gets the last progress; nothing if the device sends none."""
     _, device, caller, name = rig
     call = await caller.start(name)
     request = await device.request()

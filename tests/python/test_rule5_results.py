@@ -54,8 +54,8 @@ async def test_a_result_for_an_unknown_call_is_unknown_r8(net, call):
     assert await status(device, call) == "unknown"
 
 
-async def test_version_1_gets_one_acknowledgement_and_no_more(net):
-    """On v1 late, duplicate and unknown ones are discarded without an acknowledgement."""
+async def test_version_1_gets_exactly_one_acknowledgement(net):
+    """Version 1 discards late, duplicate and unknown results without an acknowledgement."""
     device = await net.v1([tool("work")], name=unique("v1"))
     caller = await net.caller()
     name = f"{await net.source_with_socket(device)}__work"
@@ -126,7 +126,7 @@ OUTPUTS = ["", "plain", '{"a": [1, 2]}', "null", "5", "üñí 電\u2028\n\t", "\
 @pytest.mark.parametrize("version", [1, 2])
 @pytest.mark.parametrize("output", OUTPUTS)
 async def test_envelope_text_stays_text(net, version, output):
-    """A device's output is never parsed, whatever it looks like."""
+    """A device's output is never parsed."""
     bare = unique("text")
     await (net.v1 if version == 1 else net.v2)([tool(bare)], handler=lambda r: output)
     check_success(await (await net.caller()).call(bare), output)
@@ -195,15 +195,15 @@ MAY_NOT = ["made_up", "gateway_restarted", "cancelled", "tool_not_available", "t
 
 
 @pytest.mark.parametrize("code", MAY_SAY + MAY_NOT)
-async def test_envelope_codes_a_device_may_say(rig, code):
-    """Any other becomes tool_failed."""
+async def test_envelope_codes_that_devices_may_send(rig, code):
+    """Any other code becomes tool_failed."""
     _, device, caller, name = rig
     device.handler = lambda r: {"type": "tool_error", "error": "because", "code": code, "hint": "do this"}
     wanted = code if code in MAY_SAY else "tool_failed"
     check_error(await caller.call(name), wanted, dispatched=True, message="because", hint="do this")
 
 
-async def test_envelope_a_device_cannot_give_a_code_the_wrong_type(rig):
+async def test_envelope_a_code_always_has_its_error_type(rig):
     """error_type belongs to the code, at every entry point."""
     _, device, caller, name = rig
     device.handler = lambda r: {"type": "tool_error", "error": "x", "code": "denied", "error_type": "timeout"}
@@ -211,13 +211,13 @@ async def test_envelope_a_device_cannot_give_a_code_the_wrong_type(rig):
 
 
 @pytest.mark.parametrize("retryable", [True, False])
-async def test_envelope_retryable_is_what_the_device_says(rig, retryable):
+async def test_envelope_retryable_is_forwarded(rig, retryable):
     _, device, caller, name = rig
     device.handler = lambda r: {"type": "tool_error", "error": "x", "code": "network", "retryable": retryable}
     check_error(await caller.call(name), "network", dispatched=True, retryable=retryable)
 
 
-async def test_envelope_authorize_intent_is_handed_on(rig):
+async def test_envelope_authorize_intent_is_forwarded(rig):
     _, device, caller, name = rig
     device.handler = lambda r: {
         "type": "tool_error",
@@ -260,7 +260,7 @@ async def test_a_result_without_a_valid_call_id_is_answered_and_ends_no_call(rig
 
 @pytest.mark.parametrize("output", [None, 5, {"a": 1}, ["x"]])
 async def test_an_output_that_is_not_a_string_ends_the_call_once(rig, output):
-    """Not hung to its deadline: refused to the device, which may answer again, or taken as a failure."""
+    """The call does not hang: the result is rejected, or counts as a failure."""
     _, device, caller, name = rig
     call = await caller.start(name)
     request = await device.request()

@@ -34,8 +34,8 @@ async def test_a_version_1_disconnect_ends_its_calls_at_once_r1(net, clock, how)
     assert (await net.rest().get(f"/api/tools/{source}__work")).status_code == 404
 
 
-async def test_the_calling_session_is_free_at_once_after_a_version_1_disconnect_r1(net):
-    """What another tool of the same session needs is not held by the lost call."""
+async def test_the_calling_session_continues_after_a_version_1_disconnect_r1(net):
+    """The lost call blocks no other tool of the same session."""
     device = await net.v1([tool("work")], name=unique("v1"))
     other = await net.v2([tool("other")], handler=lambda r: "free")
     caller = await net.caller()
@@ -75,7 +75,7 @@ async def test_version_2_without_resume_ends_calls_like_version_1(rig, clock):
 
 
 async def test_a_call_that_was_not_sent_yet_is_not_marked_as_dispatched(net):
-    """dispatched is true only where the request had been written."""
+    """dispatched is true only if the request was sent."""
     device = await net.v2([tool("one", sequential=True)])
     caller = await net.caller()
     first = await caller.start(f"{device.source}__one")
@@ -88,7 +88,7 @@ async def test_a_call_that_was_not_sent_yet_is_not_marked_as_dispatched(net):
 
 
 async def test_a_proper_close_has_no_grace_time(net, clock):
-    """A device that closes properly is not waited for, though it could resume."""
+    """A device that closes properly has no grace time, even if it supports resume."""
     device = await net.v2([tool("work")], capabilities=RESUME)
     caller = await net.caller()
     call = await caller.start(f"{device.source}__work")
@@ -102,7 +102,7 @@ async def test_a_proper_close_has_no_grace_time(net, clock):
 
 
 class Resumable:
-    """A v2 device with resume, that can be cut and come back."""
+    """A v2 device with resume that can disconnect and reconnect."""
 
     def __init__(self, net, token, name):
         self.net, self.token, self.name = net, token, name
@@ -202,7 +202,7 @@ async def test_tools_stay_after_resume_without_a_new_registration(net):
 
 
 async def test_a_repeated_result_after_resume_counts_once(net):
-    """The device had run it and its answer was lost on the way; the answer it kept is the result."""
+    """The device ran it and its answer was lost; the stored answer is the result."""
     phone = await Resumable.start(net, [tool("work")])
     caller = await net.caller()
     call = await caller.start(f"{phone.name}__work")
@@ -339,7 +339,7 @@ async def test_an_invalid_resume_token_resumes_nothing(net, wrong):
 
 
 async def test_resume_replaces_a_socket_that_still_looks_open(net):
-    """A phone that changed its network: the gateway has not noticed yet."""
+    """A phone changed its network, and the gateway has not detected it yet."""
     phone = await Resumable.start(net, [tool("work")])
     old = phone.device
     caller = await net.caller()

@@ -77,7 +77,7 @@ async def test_rest_answers_a_key_conflict_with_409(net):
     assert (body["code"], body["error_type"]) == ("idempotency_conflict", "validation_error")
 
 
-async def test_a_failed_outcome_is_kept_under_its_key_too(rig):
+async def test_a_failed_outcome_is_stored_under_its_key(rig):
     net, device, caller, name = rig
     device.handler = lambda r: {"type": "tool_error", "error": "out of paper"}
     key = unique("key")

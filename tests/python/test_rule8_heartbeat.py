@@ -16,7 +16,7 @@ def quick(net, gateway_factory):
 
 
 async def check_heartbeat(quick, path):
-    """One client that answers pings and one that does not, at the same time."""
+    """Runs a client that answers pings and one that does not at the same time."""
     token = await quick.pair("companion")
     head = {"Authorization": f"Bearer {token}"}
     loop = asyncio.get_running_loop()
@@ -70,7 +70,7 @@ async def test_the_device_list_shows_the_last_heartbeat_r16(quick):
 
 
 async def test_the_calls_of_a_silent_device_end_with_its_connection(quick):
-    """No FIN ever comes from a phone out of reach; the missing pongs tell."""
+    """An unreachable phone sends no FIN, so the missing pongs detect it."""
     token, name = await quick.pair(), unique("still")
     raw = await RawSocket.open(
         quick.gw, "/ws/device", {"Authorization": f"Bearer {token}", "Sec-WebSocket-Protocol": "toolway.v2"}

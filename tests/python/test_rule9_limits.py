@@ -28,7 +28,7 @@ def small(net, gateway_factory):
 
 
 def padded(size: int, **fields) -> str:
-    """A message of exactly this many bytes."""
+    """Returns a message of exactly this number of bytes."""
     text = json.dumps({**fields, "pad": ""})
     return text[:-2] + "p" * (size - len(text)) + '"}'
 
@@ -40,7 +40,7 @@ async def raw_device(net, token=None, path="/ws/device", **more):
 
 
 async def text_of(raw, kind, timeout=5.0):
-    """Read on to a message of this type."""
+    """Reads until a message of this type."""
     while True:
         frame = await raw.frame(timeout)
         assert frame is not None, f"closed before {kind}"
@@ -71,7 +71,7 @@ async def test_small_fragments_count_as_one_message_against_the_limit(small):
 
 
 async def test_an_announced_length_over_the_limit_is_refused_before_the_data(small):
-    """A header that announces 2^62 bytes: refused before any of them comes."""
+    """A header that announces 2^62 bytes is refused before the data."""
     raw = await raw_device(small)
     raw.writer.write(b"\x81\xff" + (2**62).to_bytes(8, "big") + b"\0\0\0\0" + b"x" * 100)
     code, reason = await raw.until_close()
@@ -198,7 +198,7 @@ async def test_unknown_or_invalid_frames_are_answered(net, frame):
 
 
 def deep(depth: int) -> str:
-    """A message whose JSON is nested this deep, the message's own object counted as 1."""
+    """Returns a message whose JSON has this depth; the message itself counts as 1."""
     return '{"type":"get_registered_tools","pad":' + "[" * (depth - 1) + "]" * (depth - 1) + "}"
 
 
@@ -232,7 +232,7 @@ async def test_deeply_nested_arguments_over_rest_are_refused(net, rig):
 
 
 async def test_deeply_nested_arguments_given_as_text_are_refused(rig):
-    """As models write them: text in which JSON stands, of which no parser of the frame sees the depth."""
+    """JSON in a string, as models write it: the parser of the frame does not see its depth."""
     net, device, caller, name = rig
     device.handler = lambda request: "ran"
     text = '{"a":' + "[" * 100 + "]" * 100 + "}"

@@ -1,4 +1,4 @@
-"""Signing in, both ways: the gateway to an MCP server, and MCP clients to the gateway by the word of an issuer."""
+"""Login in both directions: of the gateway at an MCP server, and of MCP clients with an issuer's tokens."""
 
 import base64
 import json
@@ -43,7 +43,7 @@ def trusting(issuer, tmp_path):
 
 
 def knock(gateway, token=None, path="/mcp"):
-    """Says hello as an MCP client."""
+    """Sends the first request of an MCP client."""
     headers = {"accept": "application/json, text/event-stream"}
     if token:
         headers["authorization"] = f"Bearer {token}"
@@ -51,7 +51,7 @@ def knock(gateway, token=None, path="/mcp"):
 
 
 def test_a_client_finds_the_issuer_by_itself(issuer, trusting):
-    """From the refusal to the metadata of the authorization server, by what each document says."""
+    """Follows the documents from the refusal to the metadata of the authorization server."""
     refused = knock(trusting)
     assert refused.status_code == 401
     scheme, _, parameters = refused.headers["www-authenticate"].partition(" ")
@@ -64,8 +64,8 @@ def test_a_client_finds_the_issuer_by_itself(issuer, trusting):
 
 
 @pytest.mark.parametrize("algorithm", KINDS)
-def test_tokens_that_another_library_signed_let_in(issuer, trusting, algorithm):
-    """Each algorithm, in the forms that issuers use."""
+def test_tokens_signed_by_another_library_are_accepted(issuer, trusting, algorithm):
+    """Each algorithm, in the formats that issuers use."""
     for claims in [{"scope": "tools"}, {"scope": None, "scp": ["other", "tools"]}, {"aud": ["x", AUDIENCE]}]:
         claims = {"scope": "tools", **claims}
         audience = claims.pop("aud", AUDIENCE)
@@ -76,7 +76,7 @@ def test_tokens_that_another_library_signed_let_in(issuer, trusting, algorithm):
 
 
 def test_everything_else_is_refused(issuer, trusting):
-    """By whoever signed it, for whatever reason."""
+    """Invalid tokens of any signer and for any reason."""
     now = int(time.time())
     stranger = KINDS["ES256"][0]()
     good = issuer.token("ES256", AUDIENCE, scope="tools")
@@ -109,7 +109,7 @@ def test_everything_else_is_refused(issuer, trusting):
 
 
 def login(data_dir, *args):
-    """Signs in as a person would, with a browser that says yes."""
+    """Logs in like a person whose browser agrees."""
     command = [binary(), "mcp", "login", "guarded", "--no-browser", "--data-dir", str(data_dir), *args]
     process = subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -124,7 +124,7 @@ def login(data_dir, *args):
 
 
 def wait_for(what, timeout=20.0):
-    """The first true thing that `what` gives."""
+    """Waits for the first true result of `what`."""
     deadline = time.monotonic() + timeout
     while time.monotonic() < deadline:
         if found := what():
@@ -134,12 +134,12 @@ def wait_for(what, timeout=20.0):
 
 
 def succeeded(answer):
-    """The answer, where the call ended well."""
+    """Returns the answer of a successful call."""
     return answer if answer.status_code == 200 and answer.json()["status"] == "success" else None
 
 
 def test_a_login_gives_the_gateway_tokens_that_it_renews_by_itself(issuer, tmp_path):
-    """From `mcp login` to a call, and on through a renewal that nobody asked for."""
+    """From `mcp login` to a call, and through an automatic renewal."""
     guarded = Guarded(issuer)
     data = tmp_path / "data"
     data.mkdir(mode=0o700)
@@ -173,8 +173,8 @@ def test_a_login_gives_the_gateway_tokens_that_it_renews_by_itself(issuer, tmp_p
         guarded.stop()
 
 
-def test_a_login_that_is_forgotten_is_gone(issuer, tmp_path):
-    """And one that never was is said to be none."""
+def test_a_removed_login_no_longer_works(issuer, tmp_path):
+    """Removing a login that does not exist is an error."""
     guarded = Guarded(issuer)
     data = tmp_path / "data"
     data.mkdir(mode=0o700)

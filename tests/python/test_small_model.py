@@ -25,7 +25,7 @@ LAMP = {
 
 @pytest.fixture(scope="module")
 def small_model():
-    """The model's server; gives its address and the model's id."""
+    """Starts the model's server; returns its address and the model's id."""
     venv = os.environ.get("TOOLWAY_SMALL_MODEL_VENV")
     if not venv:
         pytest.skip("the small model is built and tested by make test-small-model")
@@ -38,7 +38,7 @@ def small_model():
 
 @pytest.fixture(scope="module")
 def gateway(gateway_dir, small_model):
-    """A gateway whose agent talks to it."""
+    """A gateway whose agent uses it."""
     url, model = small_model
     entry = {"name": "small", "kind": "compatible", "base_url": url, "model": model}
     gateway = start_talking(gateway_dir / "small-model", [entry], "none", {"limits": PATIENT})
@@ -63,7 +63,7 @@ async def test_a_forced_tool_call_end_to_end(net, gateway):
     assert isinstance(json.loads(call.function.arguments)["on"], bool)
 
 
-async def test_the_gateways_own_test_of_a_model_says_what_works(net, gateway):
+async def test_the_gateways_model_test_reports_working_features(net, gateway):
     response = await net.on(gateway).rest().request("POST", "/api/models/small/test", json={}, timeout=TIMEOUT)
     assert response.status_code == 200, response.text
     assert response.json()

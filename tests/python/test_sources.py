@@ -1,4 +1,4 @@
-"""Who a connection is: sources, slugs, and that no token takes another's."""
+"""Identity of connections: sources and slugs; no token takes over another's."""
 
 import re
 
@@ -9,7 +9,7 @@ from toolway_client import DeviceV1, DeviceV2, eventually, tool, unique
 SLUG = re.compile(r"[a-z][a-z0-9-]{0,23}\Z")
 
 
-async def test_source_slug_is_the_name_where_it_can_be(net):
+async def test_source_slug_is_the_name_if_valid(net):
     name = unique("phone")
     device = await net.v2([tool("a")], name=name)
     assert device.source == name
@@ -24,7 +24,7 @@ async def test_source_second_and_third_of_a_name_are_numbered(net):
     assert slugs == [name, f"{name}-2", f"{name}-3"]
 
 
-async def test_source_slug_is_kept_over_reconnects_and_never_reused(net):
+async def test_source_slug_survives_reconnects_and_is_never_reused(net):
     name, token = unique("kept"), await net.pair()
     first = await DeviceV2.join(net.gw, token, device_id="x", name=name)
     assert first.source == name
@@ -35,7 +35,7 @@ async def test_source_slug_is_kept_over_reconnects_and_never_reused(net):
     assert again.source == name
 
 
-async def test_source_a_new_name_changes_no_slug(net):
+async def test_source_renaming_does_not_change_the_slug(net):
     name, token = unique("old"), await net.pair()
     first = await DeviceV2.join(net.gw, token, device_id="x", name=name)
     await first.close()
@@ -51,7 +51,7 @@ async def test_source_one_slug_is_never_used_again_after_its_device_is_deleted(n
     assert (await net.v2(name=name)).source != name
 
 
-async def test_source_a_removed_device_whose_token_is_good_is_another_one(net):
+async def test_source_a_removed_device_with_a_valid_token_gets_a_new_source(net):
     name, token = unique("again"), await net.pair()
     await net.v2(token=token, name=unique("other"), device_id="other")
     for slug in (name, f"{name}-2", f"{name}-3"):
@@ -89,8 +89,8 @@ async def test_source_odd_names_make_valid_slugs(net, name):
 
 
 @pytest.mark.parametrize("field", ["device_id", "device_name", "session_id", "platform", "app_version"])
-async def test_source_what_is_said_of_it_has_a_bounded_length(net, field):
-    """Each field of `connect` may have 256 bytes; more is answered, and another try is free."""
+async def test_source_descriptions_have_a_maximum_length(net, field):
+    """Each field of `connect` may have 256 bytes; more is an error, and the client may retry."""
     socket = await net.socket("/ws/device", await net.pair(), protocols=("toolway.v2",))
     said = {"type": "connect", "v": 2, "device_name": unique("long")}
     await socket.send({**said, field: "é" * 128 + "x"})
@@ -102,7 +102,7 @@ async def test_source_what_is_said_of_it_has_a_bounded_length(net, field):
 
 @pytest.mark.parametrize("field", ["device_name", "device_id", "name", "pair"])
 @pytest.mark.parametrize("word", ["builtin", "own", "shared", "BuiltIn", "builtin__x"])
-async def test_source_reserved_names_are_given_to_nobody(net, field, word):
+async def test_source_reserved_names_cannot_be_used(net, field, word):
     if field == "pair":
         token = await net.pair("device", name=word, device_id=word)
         device = await net.keep_join(token)
@@ -117,7 +117,7 @@ async def test_source_reserved_names_are_given_to_nobody(net, field, word):
 
 
 async def test_a_device_tool_cannot_shadow_a_built_in_r5(net):
-    """Whatever a device calls its tools, `builtin__…` never reaches it."""
+    """`builtin__…` never reaches a device, whatever the names of its tools."""
     device = await net.v2([tool("shell"), tool("builtin__shell"), tool("time")])
     device.handler = lambda request: "taken over"
     caller = await net.caller()
@@ -126,7 +126,7 @@ async def test_a_device_tool_cannot_shadow_a_built_in_r5(net):
     assert "builtin" not in {e["id"].split("/")[0] for e in await net.tools() if e["name"].endswith("__shell")}
 
 
-async def test_source_a_tool_named_like_anothers_full_name_hides_nothing(net):
+async def test_source_a_tool_named_like_a_full_name_does_not_hide_it(net):
     """An exact full name always resolves first."""
     good = await net.v2([tool("echo")], handler=lambda request: "good")
     evil = await net.v2([tool(f"{good.source}__echo")], handler=lambda request: "evil")
@@ -138,8 +138,8 @@ async def test_source_a_tool_named_like_anothers_full_name_hides_nothing(net):
         check_success(await caller.call(f"{evil.source}__{good.source}__echo"), "evil")
 
 
-async def test_source_nobody_catches_the_calls_of_a_source_that_is_away(net):
-    """Known sources count while they are offline: their full names resolve to nobody else."""
+async def test_source_calls_of_an_offline_source_go_to_no_other_source(net):
+    """Full names of known offline sources never resolve to another source."""
     away = await net.v2([tool("echo")])
     full = f"{away.source}__echo"
     await away.close()
@@ -153,8 +153,8 @@ FIELDS = ["device_id", "device_name", "name", "resume_token", "session_id", "all
 
 
 @pytest.mark.parametrize("field", FIELDS)
-async def test_source_no_token_takes_anothers_by_naming_it(net, field):
-    """Every field that can say who one is, said by another token: its own source comes of it."""
+async def test_source_a_name_does_not_take_over_another_tokens_source(net, field):
+    """Every identifying field, sent with another token, leads to that token's own source."""
     name = unique("victim")
     session = unique("session")
     victim = await net.v2(
@@ -205,8 +205,8 @@ async def test_source_no_token_takes_anothers_by_naming_it(net, field):
     assert await net.names(name) == {"secret"}
 
 
-async def test_source_eight_a_token(net):
-    """At most 8 sources a token; the ninth is refused and disturbs none of the others."""
+async def test_source_a_token_can_have_eight_sources(net):
+    """A token has at most 8 sources; the ninth is refused and does not affect the others."""
     token = await net.pair()
     base = unique("many")
     devices = [await net.v2([tool("t")], token=token, name=f"{base}-{n}", device_id=f"id-{n}") for n in range(8)]
@@ -226,7 +226,7 @@ async def test_source_eight_a_token(net):
     assert again.source == devices[0].source
 
 
-async def test_source_what_a_token_was_paired_for_is_its_key(net):
+async def test_source_is_identified_by_the_paired_name(net):
     name = unique("pixel")
     token = await net.pair("companion", device_id=f"id-{name}", name=name, platform="android")
     first = await net.v1([tool("a")], token=token)
@@ -237,8 +237,8 @@ async def test_source_what_a_token_was_paired_for_is_its_key(net):
     await second.close()
 
 
-async def test_source_two_v1_sockets_each_under_a_lease_of_its_own(net):
-    """Listed while any lease holds it; a call from outside goes to the one that registered last."""
+async def test_source_two_v1_sockets_have_separate_leases(net):
+    """Tools are listed while any lease has them; a call goes to the socket that registered last."""
     token, name = await net.pair("companion"), unique("two")
     first = await net.v1([tool("echo"), tool("one")], token=token, name=name, handler=lambda r: "first")
     second = await net.v1([tool("echo"), tool("two")], token=token, name=name, handler=lambda r: "second")
@@ -280,7 +280,7 @@ async def test_same_named_tools_of_two_devices_are_both_listed_r4(net):
     check_success(await caller.call(f"{one.source}__camera"), "one")
 
 
-async def test_source_nameless_connections_get_one_that_is_not_kept(net):
+async def test_source_connections_without_a_name_get_a_temporary_source(net):
     token = await net.pair("companion")
     device = await net.v1([tool("passing")], token=token)
     slug = await net.source_with("passing")
@@ -325,7 +325,7 @@ async def test_takeover_closes_the_older_socket_with_a_reason(net):
     check_success(await caller.call(f"{name}__a"), "new")
 
 
-async def test_takeover_is_not_between_chat_sockets(net):
+async def test_chat_sockets_do_not_take_over_each_other(net):
     token, name = await net.pair("companion"), unique("chat")
     first = await net.v2([tool("a")], token=token, name=name, device_id="x", path="/ws/chat")
     await net.v2([tool("b")], token=token, name=name, device_id="x", path="/ws/chat")
@@ -345,8 +345,8 @@ def app(label: str, **more) -> dict:
     }
 
 
-async def test_source_says_which_apps_it_bridges(net):
-    """The list is swapped whole, stays when the device goes, and nothing answers it where all is well."""
+async def test_source_reports_its_bridged_apps(net):
+    """The list is replaced as a whole and survives a disconnect; there is no answer unless it is invalid."""
     name, token = unique("apps"), await net.pair()
     device = await net.v2([tool("finance__spend")], token=token, name=name, device_id="x")
     path = f"/api/devices/{await net.device_id(name)}"
@@ -391,7 +391,7 @@ async def test_source_says_which_apps_it_bridges(net):
     ],
     ids=["providers", "text", "notes"],
 )
-async def test_source_that_says_too_much_of_apps_is_told_and_goes_on(net, providers):
+async def test_source_with_too_many_apps_gets_an_error_and_continues(net, providers):
     name = unique("much")
     device = await net.v2([tool("a")], name=name)
     await device.send({"type": "app_providers", "providers": [app("first")]})
@@ -402,7 +402,7 @@ async def test_source_that_says_too_much_of_apps_is_told_and_goes_on(net, provid
     assert [entry["label"] for entry in shown["app_provider_report"]["providers"]] == ["first"]
 
 
-async def test_source_apps_are_no_matter_of_clients_and_of_version_1(net):
+async def test_source_clients_and_version_1_cannot_report_apps(net):
     caller = await net.caller()
     await caller.send({"type": "app_providers", "providers": [app("a")]})
     await caller.expect("error", code="FORBIDDEN")

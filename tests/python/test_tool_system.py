@@ -33,7 +33,7 @@ BUILTIN = {
 
 
 async def over(net, via, token):
-    """A function that calls tools over REST or over WebSocket."""
+    """Returns a function that calls tools over REST or WebSocket."""
     if via == "rest":
         return net.rest(token).call
     return (await net.caller(token)).call
@@ -43,7 +43,7 @@ async def over(net, via, token):
 
 
 @pytest.mark.parametrize("role", ["owner", "client", "companion"])
-async def test_builtin_tools_are_there_for_all_who_may_call(net, role):
+async def test_builtin_tools_are_available_to_all_callers(net, role):
     token = {"owner": net.gw.owner_token, "client": await net.client(), "companion": await net.pair("companion")}[role]
     listed = {e["name"]: e for e in await net.tools(token) if e["id"].startswith("builtin/")}
     assert set(listed) == set(BUILTIN), "without any prefix"
@@ -61,7 +61,7 @@ async def test_builtin_tools_are_there_for_all_who_may_call(net, role):
         assert (await net.rest(token).json(f"/api/tools/{name}")) == entry
 
 
-async def test_builtin_tools_are_not_for_those_who_only_offer(net):
+async def test_builtin_tools_are_hidden_from_devices(net):
     token = await net.pair("device")
     assert (await net.rest(token).get("/api/tools")).status_code == 403
     assert (await net.rest(token).post("/api/tools/get_current_time/call")).status_code == 403
@@ -137,14 +137,14 @@ WRONG = [
 
 @pytest.mark.parametrize("via", ["rest", "websocket"])
 @pytest.mark.parametrize(("name", "args", "parts"), WRONG, ids=lambda v: v if isinstance(v, str) else None)
-async def test_builtin_wrong_arguments_are_told_in_one_form(net, via, name, args, parts):
+async def test_builtin_invalid_arguments_have_one_error_format(net, via, name, args, parts):
     answer = await (await over(net, via, net.gw.owner_token))(name, args)
     check_error(answer, "invalid_arguments", dispatched=False)
     for part in parts:
         assert part in answer["message"], answer
 
 
-async def test_builtin_a_whole_number_may_be_written_with_a_point(net):
+async def test_builtin_an_integer_may_be_written_with_a_decimal_point(net):
     """To JSON Schema 5.0 is an integer, and null is not absent."""
     assert (await net.rest().call("list_files", {"limit": 5.0}))["status"] == "success"
     check_error(await net.rest().call("get_current_time", {"timezone": None}), "invalid_arguments", dispatched=False)
@@ -160,7 +160,7 @@ async def test_builtin_names_cannot_be_taken(net):
         check_success(await net.rest().call(f"{device.source}__{name}"), "a trap")
 
 
-async def test_builtin_find_tools_shows_what_is_needed_to_call_what_it_finds(net):
+async def test_builtin_find_tools_returns_everything_needed_for_a_call(net):
     word = unique("frobnicate")
     device = await net.v2(
         [tool("spin", {"speed": {"type": "integer"}}, ["speed"], description=f"Does {word}"), tool("other")],
@@ -177,7 +177,7 @@ async def test_builtin_find_tools_shows_what_is_needed_to_call_what_it_finds(net
 
 
 class Site:
-    """A server on the loopback interface that answers with what a test put there."""
+    """A loopback server that returns the pages of a test."""
 
     def __init__(self):
         self.pages: dict = {}
@@ -201,7 +201,7 @@ class Site:
 
 @pytest.fixture
 async def site():
-    """One, with its address."""
+    """A running server."""
     here = Site()
     server = await asyncio.start_server(here.answer, "127.0.0.1", 0)
     here.host = "127.0.0.1:%d" % server.sockets[0].getsockname()[1]
@@ -234,7 +234,7 @@ async def test_http_request(net, gateway_factory, site):
 
 
 @pytest.mark.parametrize("status", [500, 502, 503, 599])
-async def test_http_request_a_server_that_fails_is_an_error_with_what_it_said(net, gateway_factory, site, status):
+async def test_http_request_a_server_error_includes_the_response(net, gateway_factory, site, status):
     site.pages["/"] = (status, {"X-Why": "tired"}, b"come back later")
     answer = await net.on(gateway_factory(OPEN)).rest().call("http_request", {"url": f"{site.url}/"})
     check_error(answer, "http_status", dispatched=True)
@@ -279,8 +279,8 @@ async def test_http_request_follows_no_redirect_to_a_private_address_e11(net, ga
     check_error(answer, "denied", dispatched=True)
 
 
-async def test_http_request_nobody_there(net, gateway_factory):
-    """A port that was free a moment ago: nobody takes the connection."""
+async def test_http_request_an_unreachable_server_is_an_error(net, gateway_factory):
+    """A recently free port: connections are refused."""
     server = await asyncio.start_server(lambda r, w: None, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
     server.close()
@@ -297,14 +297,14 @@ async def test_http_request_nobody_there(net, gateway_factory):
 
 
 async def put_rule(net, name, **rule):
-    """Make or change a rule."""
+    """Creates or changes a rule."""
     response = await net.rest().request("PUT", f"/api/policy/rules/{name}", json={"rule": rule})
     assert response.status_code in (200, 201), response.text
     return response.status_code
 
 
 @pytest.mark.parametrize("via", ["rest", "websocket"])
-async def test_policy_what_is_denied_is_neither_listed_nor_callable(net, via):
+async def test_policy_denied_tools_are_neither_listed_nor_callable(net, via):
     bare = unique("secret_thing").replace("-", "_")
     device = await net.v2([tool(bare)], handler=lambda r: "ran")
     record = await net.client_record()
@@ -336,8 +336,8 @@ async def test_policy_what_is_denied_is_neither_listed_nor_callable(net, via):
     assert len(device.runs) == 4
 
 
-async def test_policy_limits_are_a_principals_and_told(net):
-    """In flight over all its connections; e6: and in a minute, whatever it connects anew."""
+async def test_policy_limits_are_per_principal_and_reported(net):
+    """Limits calls in flight over all connections, and calls per minute across reconnects (e6)."""
     device = await net.v2([tool("work")])
     record, full = await net.client_record(), f"{device.source}__work"
     name = unique("rule")
@@ -368,7 +368,7 @@ async def test_policy_limits_are_a_principals_and_told(net):
     assert (await net.rest().delete(f"/api/policy/rules/{name}")).status_code == 204
 
 
-async def test_policy_rules_of_the_settings_are_changed_there(net, gateway_factory):
+async def test_policy_rules_of_the_settings_cannot_be_changed_by_rest(net, gateway_factory):
     rules = [{"name": "fixed", "effect": "deny", "when": {"tools": ["builtin/list_files"]}}]
     other = net.on(gateway_factory({"limits": PATIENT, "policy": {"rules": rules}}))
     rest = other.rest()
@@ -399,13 +399,13 @@ async def test_policy_rules_of_the_settings_are_changed_there(net, gateway_facto
         [],
     ],
 )
-async def test_policy_nonsense_is_400(net, rule):
+async def test_policy_invalid_rules_are_400(net, rule):
     response = await net.rest().request("PUT", f"/api/policy/rules/{unique('bad')}", json={"rule": rule})
     assert response.status_code == 400, response.text
     assert refusal(response)
 
 
-async def test_rest_openapi_tells_the_form_of_what_is_sent(net):
+async def test_rest_openapi_describes_the_request_bodies(net):
     api = await net.api()
     assert set(request_fields(api, "/api/approvals/{id}", "post")) == {"decision", "scope"}
     wanted = {"tool", "permission", "principal", "agent", "decision", "expires_in_s"}
@@ -428,18 +428,18 @@ SCHEMAS = REPOSITORY / "docs" / "schemas"
 
 
 def follows(name, value):
-    """That a JSON value follows one of the published schemas."""
+    """Checks a JSON value against one of the published schemas."""
     schema = json.loads((SCHEMAS / name).read_text())
     jsonschema_rs.validator_for(schema).validate(value)
 
 
 def shell(name, script, **more):
-    """A command hook."""
+    """Returns a command hook."""
     hook = {"name": name, "kind": "command", "program": "/bin/sh", "args": ["-c", script], "on_failure": "closed"}
     return hook | {"timeout_ms": 30_000} | more
 
 
-async def test_hooks_a_program_is_asked_what_the_document_says(net, gateway_factory, tmp_path):
+async def test_hooks_a_program_gets_the_documented_input(net, gateway_factory, tmp_path):
     script = f'read -r line; printf "%s\\n" "$line" >> {tmp_path}/asked'
     other = net.on(gateway_factory({"limits": PATIENT, "hooks": [shell("watch", script)]}, fresh=True))
     record = await other.client_record()
@@ -494,7 +494,7 @@ async def test_hooks_decisions(net, gateway_factory):
     assert (await call("get_current_time"))["status"] == "success"
 
 
-async def test_hooks_an_address_can_check_who_asks(net, gateway_factory, site, tmp_path):
+async def test_hooks_a_url_can_verify_the_gateway(net, gateway_factory, site, tmp_path):
     """The scheme of Standard Webhooks, computed here from its description."""
     key = os.urandom(32)
     secret = tmp_path / "secret"
@@ -548,7 +548,7 @@ async def test_changed_tools_are_flagged_compared_and_accepted(net):
     assert (await changes(False))["fingerprint"] == second["fingerprint"]
 
 
-async def test_changed_tools_wait_for_the_owner_where_it_wants_that(net, gateway_factory):
+async def test_changed_tools_wait_for_the_owner_if_configured(net, gateway_factory):
     other = net.on(gateway_factory({"limits": PATIENT, "policy": {"changed_tools": "ask"}}))
     device = await other.v2([tool("lamp", description="Switches the lamp")], handler=lambda r: "lit")
     name = f"{device.source}__lamp"
@@ -578,12 +578,12 @@ async def test_odd_tools_are_flagged(net, spec, flag):
 
 
 async def listed(net, token="owner", **query):
-    """The ids of the calls that fit, the newest first."""
+    """Returns the ids of the matching calls, the newest first."""
     return [e["call_id"] for e in rows(await net.rest(token).json("/api/calls", params=query), "calls")]
 
 
 async def exported(net, token="owner", **query):
-    """What an export gives."""
+    """Returns an export."""
     response = await net.rest(token).get("/api/calls/export", params=query)
     assert response.status_code == 200, response.text
     return response.text
@@ -665,7 +665,7 @@ async def test_history_export_as_json_lines_and_as_a_table(net):
     assert (await net.rest(record["token"]).get("/api/calls/export", params={"principal": "owner"})).status_code == 403
 
 
-async def test_history_times_are_told_apart_and_who_let_it_run(net):
+async def test_history_has_separate_times_and_the_approver(net):
     device = await net.v2([tool("work", sequential=True)])
     caller = await net.caller()
     calls = [await caller.start(f"{device.source}__work") for _ in range(2)]
@@ -682,7 +682,7 @@ async def test_history_times_are_told_apart_and_who_let_it_run(net):
     assert max(entry["queued_ms"] for entry in entries) >= 190, "one waited for its turn"
 
 
-async def test_history_the_owner_removes_what_is_recorded(net):
+async def test_history_the_owner_can_remove_records(net):
     device = await net.v2([tool("work")], handler=lambda r: "ok")
     name = f"{device.source}__work"
     made = [(await net.rest().call(name))["call_id"] for _ in range(3)]

@@ -20,7 +20,7 @@ PICTURES = {"anthropic", "openai-responses"}
 
 
 def told(kind: str, text: str) -> str:
-    """What a tool said, out of what the model is told: the envelope, but for Gemini, whose API has one of its own."""
+    """Returns a tool's result from the model's request: the envelope, or Gemini's own format."""
     if kind == "gemini":
         return text
     envelope = json.loads(text)
@@ -29,7 +29,7 @@ def told(kind: str, text: str) -> str:
 
 
 async def agent(here, kind: str, model: str = MODEL) -> str:
-    """An agent that talks to this kind; gives its name."""
+    """Creates an agent for this kind and returns its name."""
     name = f"{kind}-{model}"
     body = {"prompt": "", "model": f"{kind}/{model}", "tools": ["*/*"]}
     response = await here.rest().request("PUT", f"/api/agents/{name}", json=body)
@@ -38,7 +38,7 @@ async def agent(here, kind: str, model: str = MODEL) -> str:
 
 
 async def open_chat(here, persona: str, token: str | None = None, **query) -> tuple[Socket, str]:
-    """A session with that agent; gives the socket and the session's id."""
+    """Starts a session with that agent; returns the socket and the session's id."""
     socket = await here.socket(
         "/ws/chat", token or await here.client(), protocols=("toolway.v2",), query={"persona": persona, **query}
     )
@@ -46,7 +46,7 @@ async def open_chat(here, persona: str, token: str | None = None, **query) -> tu
 
 
 async def device(here, handler, *names: str):
-    """A device with these tools; gives it and the full names of the tools."""
+    """Connects a device with these tools; returns it and the full names of the tools."""
     made = await here.v2([tool(name) for name in names], name=unique("phone"), handler=handler)
     return made, [f"{made.source}__{name}" for name in names]
 
@@ -215,7 +215,7 @@ async def test_failures_and_images_reach_the_model_m13(talking, fakes, kind):
         assert pictures or "image" in seen["text"]
 
 
-async def test_a_refusal_before_the_first_word_is_tried_again_and_shown(talking, fakes, kind):
+async def test_a_failure_before_the_first_token_is_retried_and_shown(talking, fakes, kind):
     fakes.script(line({"failure": {"status": 503, "retry_after": 0}}), line(says("Here.")))
     socket, _ = await open_chat(talking, await agent(talking, kind))
     ended = await turn(socket, "hi")
@@ -224,7 +224,7 @@ async def test_a_refusal_before_the_first_word_is_tried_again_and_shown(talking,
     assert len(fakes.requests()) == 2
 
 
-async def test_a_wrong_key_says_where_it_is_set(talking, fakes, kind):
+async def test_a_wrong_key_error_names_its_location(talking, fakes, kind):
     fakes.script(line({"failure": {"status": 401}}))
     socket, _ = await open_chat(talking, await agent(talking, kind))
     ended = await turn(socket, "hi")
@@ -233,7 +233,7 @@ async def test_a_wrong_key_says_where_it_is_set(talking, fakes, kind):
     assert "model.key" in str(ended.end)
 
 
-async def test_version_1_sees_a_turn_whole(talking, fakes):
+async def test_version_1_receives_a_complete_turn(talking, fakes):
     """A version 1 client that offers tools on the socket that it chats on."""
     client = await talking.v1([tool("work")], handler=lambda _: "ok")
     fakes.script(line(calls("work", {})), line(says("Do", "ne."), last_result="work"))

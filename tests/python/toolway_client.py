@@ -56,7 +56,7 @@ V1_FIELDS = {
 
 
 def v1_faults(frame) -> list[str]:
-    """What in this frame a v1 client could not read."""
+    """Returns the parts of a frame that a v1 client can't parse."""
     if not isinstance(frame, dict):
         return [f"not an object: {frame!r}"]
     kind = frame.get("type")
@@ -150,7 +150,7 @@ class Socket:
                 self._changed.notify_all()
 
     def _take(self, frame: dict) -> bool:
-        """Whether the frame was dealt with and goes into no inbox."""
+        """Returns true if the frame was handled and must not be stored."""
         return False
 
     async def send(self, frame: dict) -> None:
@@ -158,11 +158,11 @@ class Socket:
         await self.ws.send(json.dumps(frame))
 
     async def send_text(self, text: str) -> None:
-        """Send a text frame as it is."""
+        """Send a text frame unchanged."""
         await self.ws.send(text)
 
     async def expect(self, kind: str, *, timeout: float = WAIT, where=None, **fields) -> dict:
-        """Take the first frame of this type with these field values, waiting for it if need be."""
+        """Take the first frame of this type with these field values; wait for it if needed."""
 
         def find():
             for index, frame in enumerate(self.inbox):
@@ -197,7 +197,7 @@ class Socket:
         await self.expect("error", code="UNKNOWN_MESSAGE_TYPE")
 
     def seen(self, kind: str, **fields) -> list[dict]:
-        """Every frame of this type so far, taken or not."""
+        """Every frame of this type so far, including taken ones."""
         return [f for f in self.history if f["type"] == kind and all(f.get(k) == v for k, v in fields.items())]
 
     @property
@@ -211,17 +211,17 @@ class Socket:
         return self.ws.close_reason or ""
 
     async def until_closed(self, timeout: float = WAIT) -> tuple[int, str]:
-        """Wait for the gateway to close; gives code and reason."""
+        """Wait for the gateway to close; return the code and reason."""
         async with self._changed:
             await asyncio.wait_for(self._changed.wait_for(lambda: self.gone), timeout)
         return self.close_code, self.close_reason
 
     def abort(self) -> None:
-        """Drop the TCP connection without a close frame, as a phone out of reach does."""
+        """Drop the TCP connection without a close frame, like an unreachable phone."""
         self.ws.transport.abort()
 
     async def close(self) -> None:
-        """Close, and raise what the gateway sent that this client could not read."""
+        """Close, and raise an error for frames that this client could not parse."""
         try:
             await asyncio.wait_for(self.ws.close(), 5)
         except TimeoutError:
@@ -288,7 +288,7 @@ class Device(Socket):
 
 
 class DeviceV1(Device):
-    """As existing clients: one socket on /ws/chat, connect and register_tools at once, no subprotocol."""
+    """Like existing clients: one socket on /ws/chat, connect and register_tools together, no subprotocol."""
 
     #: The gateway's first messages.
     session_start: dict
@@ -297,7 +297,7 @@ class DeviceV1(Device):
 
     @classmethod
     async def join(cls, gw, token, tools=(), *, name=None, session_id=None, handler=None, path="/ws/chat"):
-        """Connect as a v1 client does; waits for nothing until everything is sent."""
+        """Connect like a v1 client; wait only after everything is sent."""
         query = {"session_id": session_id} if session_id else None
         self = await cls.open(gw, path, token, query=query, v1=True, handler=handler)
         first = {"type": "connect", "capabilities": ["tools"]}
@@ -352,7 +352,7 @@ class DeviceV2(Device):
 
     @property
     def source(self) -> str:
-        """The slug that the gateway gave."""
+        """The slug that the gateway assigned."""
         return self.connected["source"]
 
     async def progress(self, call: str, progress: float, **fields) -> None:
@@ -360,7 +360,7 @@ class DeviceV2(Device):
         await self.send({"type": "tool_progress", "id": call, "progress": progress, **fields})
 
     async def waiting(self, call: str, for_: str = "permission", **fields) -> None:
-        """Say that a person is being asked."""
+        """Report that the tool waits for a person."""
         await self.send({"type": "tool_waiting", "id": call, "for": for_, **fields})
 
 
@@ -377,7 +377,7 @@ class Caller(Socket):
         return self
 
     async def start(self, name: str, args=None, **fields) -> str:
-        """Send call_tool; gives the id that this client chose."""
+        """Send call_tool; return the id that this client chose."""
         call = unique("c")
         args = {} if args is None else args
         await self.send({"type": "call_tool", "id": call, "name": name, "args": args, **fields})
@@ -463,7 +463,7 @@ class Rest:
 
 
 async def refused(gw, path: str, token=None, **more) -> tuple[int, str]:
-    """The status and body with which an upgrade is refused."""
+    """Return the status and body of a refused upgrade."""
     try:
         socket = await Socket.open(gw, path, token, **more)
     except InvalidStatus as error:
@@ -473,7 +473,7 @@ async def refused(gw, path: str, token=None, **more) -> tuple[int, str]:
 
 
 async def eventually(check, timeout: float = WAIT):
-    """Wait until `check` (a coroutine function) gives something true, and give it."""
+    """Wait until `check` (a coroutine function) returns something true, and return it."""
     end = asyncio.get_running_loop().time() + timeout
     while True:
         value = await check()

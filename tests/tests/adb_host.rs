@@ -154,7 +154,7 @@ fn an_invalid_apk_is_reported_and_does_not_affect_others() {
     let unread = bench.host.unreadable_apps();
     assert_eq!(unread.len(), 1);
     assert_eq!(unread[0].0, "com.example.finance");
-    assert!(unread[0].1.starts_with("it is no APK"), "{unread:?}");
+    assert!(unread[0].1.starts_with("not an APK"), "{unread:?}");
 }
 
 #[test]
@@ -323,7 +323,7 @@ fn a_guarded_provider_is_refused_with_a_hint_and_never_called_a4() {
         Err(CallFailure::Security(
             "Permission Denial: opening provider com.example.finance.clawseed.FinanceToolProvider from (null) \
              (pid=4712, uid=2000) requires com.clawseed.permission.ACCESS_TOOLS or \
-             com.clawseed.permission.ACCESS_TOOLS. adb's shell holds no permission of apps"
+             com.clawseed.permission.ACCESS_TOOLS. The adb shell has no app permissions"
                 .to_owned()
         ))
     );
@@ -367,7 +367,7 @@ fn an_mcp_tool_is_listed_but_its_map_cannot_be_sent() {
     assert_eq!(
         bench.host_call("com.example.weather.mcptool", mcp::EXECUTE_TOOL, Some(extras)),
         Err(CallFailure::Unsupported(
-            "tool_arguments is a map, which can't be passed over adb: tools of the MCP dialects can be called from \
+            "tool_arguments is a map, which adb can't pass: tools of the MCP dialects can be called from \
              an app only"
                 .to_owned()
         ))
@@ -405,7 +405,7 @@ fn a_pulled_cable_is_reported_and_the_phone_comes_back() {
     let serial = bench.phone.serial();
     match calling.join().unwrap() {
         Err(CallFailure::Host(error)) => {
-            assert_eq!(error.message, format!("the phone {serial} is not connected any more"));
+            assert_eq!(error.message, format!("the phone {serial} is no longer connected"));
         }
         other => panic!("{other:?}"),
     }
@@ -424,10 +424,7 @@ fn an_unauthorized_phone_is_reported() {
     adb.connect(&phone);
     let error = adb_host(&adb, None).info().unwrap_err();
     assert!(error.message.contains("has not allowed this computer yet"), "{error}");
-    assert_eq!(
-        error.hint.as_deref(),
-        Some("unlock the phone and allow USB debugging in the question that it shows")
-    );
+    assert_eq!(error.hint.as_deref(), Some("unlock the phone and allow USB debugging in the dialog"));
 }
 
 #[test]
@@ -444,17 +441,17 @@ fn with_several_phones_one_must_be_selected() {
     let error = adb_host(&adb, None).info().unwrap_err();
     assert!(error.message.starts_with("several phones are connected: 127.0.0.1:"), "{error}");
     assert!(error.message.contains(&format!("{} (Fake Phone)", one.serial())), "{error}");
-    assert_eq!(error.hint.as_deref(), Some("say which with --serial SERIAL"));
+    assert_eq!(error.hint.as_deref(), Some("select one with --serial SERIAL"));
     assert_eq!(adb_host(&adb, Some(&other.serial())).info().unwrap().serial, other.serial());
     let wrong = adb_host(&adb, Some("X")).info().unwrap_err();
-    assert!(wrong.message.starts_with("the phone X is not connected; there are: "), "{wrong}");
+    assert!(wrong.message.starts_with("the phone X is not connected; connected: "), "{wrong}");
 }
 
 #[test]
 fn a_missing_adb_program_is_reported() {
     let program = AdbProgram { path: "/nowhere/adb".into(), environment: Vec::new() };
     let error = AdbHost::new(program, None).discover(None).unwrap_err();
-    assert_eq!(error.message, "there is no program /nowhere/adb");
+    assert_eq!(error.message, "program not found: /nowhere/adb");
     assert!(error.hint.unwrap().contains("platform tools"));
 }
 

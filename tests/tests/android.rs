@@ -91,14 +91,11 @@ async fn scan_shows_the_providers_and_why_others_are_unusable() {
         rows.iter().map(|row| (row["label"].as_str().unwrap(), row["state"].as_str().unwrap())).collect();
     assert_eq!(states, [("Finance", "refused"), ("Notes", "ready"), ("Weather", "ready")]);
     let reason = rows[0]["reason"].as_str().unwrap();
-    assert!(
-        reason.contains("calling it needs the permission com.clawseed.permission.ACCESS_TOOLS"),
-        "{reason}"
-    );
-    assert!(reason.contains("adb's shell holds no permission of apps"), "{reason}");
+    assert!(reason.contains("calls require the permission com.clawseed.permission.ACCESS_TOOLS"), "{reason}");
+    assert!(reason.contains("The adb shell has no app permissions"), "{reason}");
     assert_eq!(
         rows[0]["hint"],
-        "call it from the bridge app on the phone; or use an emulator whose shell is root's (adb root)"
+        "call it from the bridge app on the phone, or use an emulator with a root shell (`adb root`)"
     );
     assert_eq!(rows[1]["tools"][0]["name"], "notes__find");
     assert_eq!(rows[1]["notes"][0]["tool"], "broken");
@@ -110,7 +107,7 @@ async fn scan_shows_the_providers_and_why_others_are_unusable() {
     for line in [
         "ACCESS_TOOLS  defined by com.example.finance (normal)",
         "use the variant that only uses ACCESS_TOOLS",
-        "  refused: calling it needs the permission com.clawseed.permission.ACCESS_TOOLS",
+        "  refused: calls require the permission com.clawseed.permission.ACCESS_TOOLS",
         "    hint: call it from the bridge app on the phone",
         "  notes__find  Finds notes",
         "  note: broken: ",
@@ -127,7 +124,7 @@ async fn without_adb_or_a_phone_there_is_a_hint() {
     bench
         .run(&["android", "scan", "--serial", "X"])
         .await
-        .expect_failure(1, "the phone X is not connected; there are: ");
+        .expect_failure(1, "the phone X is not connected; connected: ");
     bench.phone.unplug();
     let _ = bench.adb.run(&["disconnect", &bench.phone.serial()]);
     bench.run(&["android", "scan"]).await.expect_failure(1, "no phone is connected");
@@ -164,12 +161,12 @@ async fn call_checks_arguments_and_prints_the_result() {
         ["android", "call", "com.example.weather.mcptool", "get_weather_forecast", r#"{"location":"Bern"}"#];
     let map = bench.run(&map).await;
     assert_eq!(map.code, 1);
-    assert!(map.stderr.contains("is a map, which can't be passed over adb"), "{map:#?}");
+    assert!(map.stderr.contains("is a map, which adb can't pass"), "{map:#?}");
     let guarded = ["android", "call", "com.example.finance.clawseed.tools", "get_portfolio_holdings"];
     bench
         .run(&guarded)
         .await
-        .expect_failure(1, "calling it needs the permission com.clawseed.permission.ACCESS_TOOLS");
+        .expect_failure(1, "require the permission com.clawseed.permission.ACCESS_TOOLS");
     bench
         .run(&["android", "call", AUTHORITY, "nothing"])
         .await
@@ -188,9 +185,9 @@ async fn check_reads_an_apk_without_a_phone() {
     let checked = folder.run(["android", "check", apk.to_str().unwrap()]).await;
     assert_eq!(checked.code, 1, "{checked:#?}");
     for line in [
-        "error: <receiver .cetp.BootReceiver>: it waits for the phone's start",
-        "error: <permission com.clawseed.permission.ACCESS_TOOLS>: an app that offers tools defines it",
-        "    hint: remove it; the app that looks for tools defines it",
+        "error: <receiver .cetp.BootReceiver>: it handles BOOT_COMPLETED",
+        "error: <permission com.clawseed.permission.ACCESS_TOOLS>: an app that offers tools must not define it",
+        "    hint: remove it; the app that uses the tools defines it",
         "skipped: tools not checked",
         "com.example.finance: 2 errors, 0 warnings, 1 note",
     ] {
@@ -235,7 +232,7 @@ async fn check_asks_a_provider_on_a_phone() {
     let guarded =
         bench.run(&["--json", "android", "check", "com.example.finance.clawseed.tools"]).await.json();
     assert_eq!((&guarded["errors"], &guarded["calls"]), (&json!(2), &json!(0)));
-    assert!(guarded["skipped"][0].as_str().unwrap().contains("adb's shell"), "{guarded:#}");
+    assert!(guarded["skipped"][0].as_str().unwrap().contains("adb shell"), "{guarded:#}");
     let acting = bench
         .run(&["--json", "android", "check", "com.example.weather.mcptool"])
         .await
@@ -243,14 +240,16 @@ async fn check_asks_a_provider_on_a_phone() {
         .json();
     assert_eq!(
         acting["skipped"],
-        json!(["no tool was called: those of the dialect mcp-a may act; --execute calls them"])
+        json!([
+            "no tool called: tools of the dialect mcp-a may have side effects; use --execute to call them"
+        ])
     );
     let acting = bench
         .run(&["--json", "android", "check", "--execute", "com.example.weather.mcptool"])
         .await
         .expect_success()
         .json();
-    assert!(acting["skipped"][0].as_str().unwrap().contains("can't be passed over adb"), "{acting:#}");
+    assert!(acting["skipped"][0].as_str().unwrap().contains("which adb can't pass"), "{acting:#}");
 }
 
 #[tokio::test]

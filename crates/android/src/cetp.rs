@@ -83,7 +83,7 @@ fn failure(bundle: &Bundle) -> ProviderFailure {
     };
     let message = short_text(bundle, "error_message")
         .filter(|message| !message.trim().is_empty())
-        .unwrap_or_else(|| format!("the app answered {} and says nothing about it", cut(code, 100)));
+        .unwrap_or_else(|| format!("the app returned {} without a message", cut(code, 100)));
     match code {
         "AUTH_REQUIRED" => ProviderFailure::AuthorizationRequired(AuthorizationRequired {
             message,

@@ -9,8 +9,8 @@ use crate::note::ProviderNotes;
 use crate::provider::{ProviderState, ToolProvider};
 use crate::version;
 
-const AUTHORITY_HINT: &str = "write the authority of the app's own <provider> as a string";
-const VERSION_HINT: &str = "android:value=\"1\" for the meta-data com.clawseed.tools.version";
+const AUTHORITY_HINT: &str = "use the authority of a <provider> in this app, as a string";
+const VERSION_HINT: &str = "set android:value=\"1\" for the meta-data com.clawseed.tools.version";
 
 /// Returns the declared providers, sorted by authority. One authority is one provider; if it is declared in
 /// several ways, CETP is preferred.
@@ -30,9 +30,7 @@ pub fn declared_providers(
         match found.get_mut(&key) {
             Some(first) if provider.dialect != first.dialect => {
                 let also = provider.dialect;
-                first
-                    .notes
-                    .flag(None, format!("it is declared as {also} as well; {} is used", first.dialect));
+                first.notes.flag(None, format!("it is also declared as {also}; {} is used", first.dialect));
             }
             Some(first) => first.notes.flag(None, "it is declared more than once"),
             None => {
@@ -49,7 +47,7 @@ pub fn declared_providers(
             let first = checked.iter_mut().find(|first| first.package == provider.package);
             if let Some(first) = first.filter(|_| *count == bounds::PROVIDERS_OF_ONE + 1) {
                 let reason = format!(
-                    "its app declares more than {} providers; the others are not asked",
+                    "its app declares more than {} providers; the others are ignored",
                     bounds::PROVIDERS_OF_ONE
                 );
                 first.notes.refuse(None, reason);
@@ -63,7 +61,7 @@ pub fn declared_providers(
             match resolve(&provider.authority)? {
                 None => {
                     provider.state = ProviderState::refused(
-                        "no provider serves its authority",
+                        "its authority has no <provider>",
                         "declare a <provider> with exactly this authority in the same app, and enable it",
                     );
                 }
@@ -80,14 +78,14 @@ fn check(provider: &mut ToolProvider, owner: AuthorityOwner) {
         let other = cut(&owner.package, bounds::TEXT);
         provider.state = ProviderState::refused(
             format!("its authority belongs to another app, {other}"),
-            "name an authority of the app's own <provider>",
+            "use the authority of a <provider> in this app",
         );
         return;
     }
     if !owner.exported {
         provider.state = ProviderState::refused(
-            "its provider is not exported, so that no other app may call it",
-            "android:exported=\"true\" on the <provider>",
+            "its provider is not exported, so other apps can't call it",
+            "add android:exported=\"true\" to the <provider>",
         );
         return;
     }
@@ -105,7 +103,7 @@ fn of_declaration(declaration: ProviderDeclaration) -> Vec<ToolProvider> {
         version: None,
         permission: None,
         prefix: None,
-        state: ProviderState::Unavailable { reason: "it has not been asked yet".to_owned() },
+        state: ProviderState::Unavailable { reason: "not scanned yet".to_owned() },
         info: None,
         tools: Vec::new(),
         notes: ProviderNotes::default(),
@@ -114,7 +112,7 @@ fn of_declaration(declaration: ProviderDeclaration) -> Vec<ToolProvider> {
         DeclarationEntry::CetpService { authority, version } => {
             let mut notes = ProviderNotes::default();
             if !exported {
-                notes.flag(None, "the service that it is found by is not exported");
+                notes.flag(None, "its <service> is not exported");
             }
             let read = read_authority(authority).and_then(|authority| {
                 let version = version::read(version.as_ref(), &mut notes);
@@ -151,7 +149,7 @@ type UnusableAuthority = (String, String, &'static str);
 fn read_authority(value: Option<ManifestMetaData>) -> Result<String, UnusableAuthority> {
     let unusable = |reason: String| Err((String::new(), reason, AUTHORITY_HINT));
     let text = match value {
-        None => return unusable("it does not say its authority".to_owned()),
+        None => return unusable("its authority is missing".to_owned()),
         Some(ManifestMetaData::Text(text)) => text.trim().to_owned(),
         // The compiler converts an authority of digits to a number.
         Some(ManifestMetaData::Int(number)) => number.to_string(),

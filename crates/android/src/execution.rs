@@ -111,7 +111,7 @@ impl ProviderToolExecutor {
             return AuthorizationOutcome::NoPrompt;
         }
         let request = authorization_request(provider, Some(tool), required);
-        let prompt = format!("{} wants to be allowed first: {}", provider.title(), required.message);
+        let prompt = format!("{} requires authorization: {}", provider.title(), required.message);
         let _waiting =
             cx.start_waiting_with_hint(WaitingFor::Authorization, prompt, required.hint.clone()).await;
         self.authorizations.ask(&request, since, self.options.consent_timeout).await
@@ -226,9 +226,9 @@ fn error_for_failure(provider: &ToolProvider, tool: &str, failure: ProviderFailu
             return authorization_error(provider, &required, AuthorizationOutcome::Returned);
         }
         ProviderFailure::Denied(message) => ToolError::new(Code::Denied, message)
-            .with_hint(format!("look in {title} whether access can be allowed there")),
+            .with_hint(format!("allow access in {title}, if it supports that")),
         ProviderFailure::NotFound(message) => ToolError::new(Code::ToolFailed, message)
-            .with_hint(format!("{title} does not know {tool:?} any more; its list of tools is read again")),
+            .with_hint(format!("{title} no longer has the tool {tool:?}; Toolway lists its tools again")),
         ProviderFailure::InvalidArguments(message) => ToolError::new(Code::InvalidArguments, message),
         ProviderFailure::RateLimited(message) => ToolError::new(Code::RateLimited, message),
         ProviderFailure::Failed(message) | ProviderFailure::Malformed(message) => {
@@ -259,7 +259,7 @@ fn error_for_call_failure(provider: &ToolProvider, failure: CallFailure) -> Tool
             let error = ToolError::new(Code::Denied, cut(&message, bounds::TEXT));
             match &provider.permission {
                 Some(permission) => {
-                    error.with_hint(format!("calling {title} needs the permission {permission}"))
+                    error.with_hint(format!("calls to {title} require the permission {permission}"))
                 }
                 None => error,
             }
@@ -267,14 +267,12 @@ fn error_for_call_failure(provider: &ToolProvider, failure: CallFailure) -> Tool
         CallFailure::UnknownAuthority(message) => mark_retryable(
             ToolError::new(
                 Code::ToolFailed,
-                format!("{title} could not be started: {}", cut(&message, bounds::TEXT)),
+                format!("{title} can't be started: {}", cut(&message, bounds::TEXT)),
             )
-            .with_hint(format!(
-                "open {title} once, then try again; some phones keep apps from being started"
-            )),
+            .with_hint(format!("open {title} once, then retry; some phones prevent apps from starting")),
         ),
         CallFailure::Died(message) => {
-            let text = format!("{title} stopped in the middle of the call: {}", cut(&message, bounds::TEXT));
+            let text = format!("{title} crashed during the call: {}", cut(&message, bounds::TEXT));
             mark_dispatched(provider, mark_retryable(ToolError::new(Code::ToolFailed, text)))
         }
         // The message does not reveal whether the arguments or the answer were too large.
@@ -282,9 +280,9 @@ fn error_for_call_failure(provider: &ToolProvider, failure: CallFailure) -> Tool
             provider,
             ToolError::new(
                 Code::ToolFailed,
-                format!("too large to be passed between apps: {}", cut(&message, bounds::TEXT)),
+                format!("too large for Android: {}", cut(&message, bounds::TEXT)),
             )
-            .with_hint("send less, or ask for less, at a time"),
+            .with_hint("send or request less data at a time"),
         ),
         CallFailure::Threw { class, message } => mark_dispatched(
             provider,
@@ -333,9 +331,9 @@ fn authorization_error(
     let title = provider.title();
     let became = match asked {
         AuthorizationOutcome::Returned => "",
-        AuthorizationOutcome::Declined => " (the user did not want to open the app)",
+        AuthorizationOutcome::Declined => " (the user declined to open the app)",
         AuthorizationOutcome::NoPrompt => "",
-        AuthorizationOutcome::NotOpened => " (the app has no screen for it that could be opened)",
+        AuthorizationOutcome::NotOpened => " (the app has no screen for authorization)",
         AuthorizationOutcome::TimedOut => " (the user did not answer in time)",
     };
     let hint = required.hint.clone().unwrap_or_else(|| format!("open {title} and allow access there"));

@@ -46,7 +46,7 @@ pub(crate) fn text<'a>(bundle: &'a Bundle, key: &str) -> Result<&'a str, Provide
     match bundle.get(key) {
         Some(BundleValue::Text(text)) => Ok(text),
         Some(other) => Err(malformed(format!("{key:?} is {} and not a string", other.type_name()))),
-        None => Err(malformed(format!("there is no {key:?} in it"))),
+        None => Err(malformed(format!("{key:?} is missing"))),
     }
 }
 
@@ -59,10 +59,7 @@ pub(crate) fn short_text(bundle: &Bundle, key: &str) -> Option<String> {
 }
 
 pub(crate) fn malformed(what: impl AsRef<str>) -> ProviderFailure {
-    ProviderFailure::Malformed(cut(
-        &format!("the app's answer is not usable: {}", what.as_ref()),
-        bounds::TEXT,
-    ))
+    ProviderFailure::Malformed(cut(&format!("the app's answer is invalid: {}", what.as_ref()), bounds::TEXT))
 }
 
 /// Returns the bundle of an answer, or an error if there is none.

@@ -60,12 +60,12 @@ fn success(bundle: &Bundle) -> Result<(), ProviderFailure> {
         Some(BundleValue::Boolean(false)) => Err(ProviderFailure::Failed(
             short_text(bundle, "error_message")
                 .filter(|message| !message.trim().is_empty())
-                .unwrap_or_else(|| "the app says that it failed and not why".to_owned()),
+                .unwrap_or_else(|| "the app failed without a message".to_owned()),
         )),
         Some(other) => {
             Err(malformed(format!("\"success\" is {} and not a boolean", cut(other.type_name(), 100))))
         }
-        None => Err(malformed("there is no \"success\" in it")),
+        None => Err(malformed("\"success\" is missing")),
     }
 }
 

@@ -63,7 +63,7 @@ impl ProviderNotes {
         let untold = (self.untold > 0).then(|| ProviderNote {
             kind: ProviderNoteKind::Flagged,
             tool: None,
-            reason: format!("{} more remarks are not listed", self.untold),
+            reason: format!("{} more notes are not listed", self.untold),
         });
         self.notes.iter().cloned().chain(untold).collect()
     }

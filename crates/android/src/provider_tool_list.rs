@@ -41,7 +41,7 @@ impl ProviderToolList {
                 continue;
             }
             if !names.insert(tool.name.clone()) {
-                notes.refuse(Some(&tool.name), "an earlier tool of the list has the same name");
+                notes.refuse(Some(&tool.name), "another tool in the list has the same name");
                 continue;
             }
             match usable(tool, &mut notes) {
@@ -50,7 +50,10 @@ impl ProviderToolList {
             }
         }
         if untaken > 0 {
-            notes.refuse(None, format!("{untaken} more tools: {} of one provider are taken", bounds::TOOLS));
+            notes.refuse(
+                None,
+                format!("{untaken} more tools ignored: a provider can have at most {}", bounds::TOOLS),
+            );
         }
         Self { tools, notes }
     }
@@ -67,7 +70,7 @@ fn usable(
     }
     let mut spec = SpecDocument::named(&name);
     match description {
-        None => notes.flag(Some(&name), "it has no description, so that no model can tell what it is for"),
+        None => notes.flag(Some(&name), "it has no description, so models do not know its purpose"),
         Some(text) if text.trim().is_empty() => notes.flag(Some(&name), "its description is empty"),
         Some(text) => {
             let short = cut(&text, bounds::DESCRIPTION);
@@ -93,7 +96,7 @@ fn usable(
             Ok(parameters) => {
                 let root = parameters.to_value();
                 if root.get("type").is_some_and(|of_root| of_root != "object") {
-                    return Err((name, "the schema of its parameters is not one of an object".to_owned()));
+                    return Err((name, "the type of its parameter schema is not \"object\"".to_owned()));
                 }
                 spec.parameters = (!root.is_null()).then_some(parameters);
             }

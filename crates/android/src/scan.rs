@@ -34,7 +34,7 @@ pub enum ScanError {
     #[error(transparent)]
     Host(#[from] HostError),
     /// The system did not answer.
-    #[error("the phone did not say which apps it has: {}", describe_job_error(*.0))]
+    #[error("the phone did not list its apps: {}", describe_job_error(*.0))]
     Job(JobError),
 }
 
@@ -43,7 +43,7 @@ fn describe_job_error(missed: JobError) -> &'static str {
         JobError::TimedOut | JobError::NotStarted => "it took too long",
         JobError::Hanging | JobError::QueueFull => "earlier requests are still unanswered",
         JobError::Exhausted => "too many apps hang",
-        JobError::Panicked => "asking it failed inside Toolway",
+        JobError::Panicked => "the scan failed inside Toolway",
     }
 }
 
@@ -215,7 +215,7 @@ impl ProviderScan {
         };
         open.unanswered = open.unanswered.saturating_sub(1);
         open.answered.push(provider.unwrap_or_else(|| {
-            let reason = "asking it failed inside Toolway".to_owned();
+            let reason = "the scan failed inside Toolway".to_owned();
             ToolProvider { state: ProviderState::Unavailable { reason }, ..asked }
         }));
     }
@@ -304,7 +304,7 @@ fn state_for_call_error(
         ProviderCallError::Call(CallFailure::Security(message)) => ProviderState::Refused {
             refusal: RefusalReason::MissingPermission,
             reason: match permission {
-                Some(permission) => format!("calling it needs the permission {permission}: {message}"),
+                Some(permission) => format!("calls require the permission {permission}: {message}"),
                 None => message,
             },
             hint: Some(way_out.to_owned()),
@@ -315,13 +315,13 @@ fn state_for_call_error(
             hint: Some(way_out.to_owned()),
         },
         ProviderCallError::Call(CallFailure::TooLarge(said)) => ProviderState::Unavailable {
-            reason: format!("its list of tools is too large to be passed between apps: {said}"),
+            reason: format!("its list of tools is too large for Android: {said}"),
         },
-        ProviderCallError::Call(CallFailure::Died(said)) => ProviderState::Unavailable {
-            reason: format!("it stopped when it was asked for its tools: {said}"),
-        },
+        ProviderCallError::Call(CallFailure::Died(said)) => {
+            ProviderState::Unavailable { reason: format!("it crashed while listing its tools: {said}") }
+        }
         ProviderCallError::Job(missed @ (JobError::TimedOut | JobError::Hanging)) => {
-            ProviderState::Unavailable { reason: format!("{missed}; it is left out until it does") }
+            ProviderState::Unavailable { reason: format!("{missed}; its tools return when it answers") }
         }
         other => ProviderState::Unavailable { reason: other.to_string() },
     }
@@ -338,7 +338,7 @@ fn state_for_failure(failure: ProviderFailure) -> ProviderState {
         ProviderFailure::Denied(message) => ProviderState::Refused {
             refusal: RefusalReason::RefusedByApp,
             reason: format!("the app refuses this caller: {message}"),
-            hint: Some("look in the app's own settings whether access can be allowed".to_owned()),
+            hint: Some("allow access in the settings of the app, if it supports that".to_owned()),
         },
         other => ProviderState::Unavailable { reason: other.to_string() },
     }

@@ -14,7 +14,7 @@ pub(crate) const KNOWN: i64 = 1;
 pub(crate) fn read(version: Option<&ManifestMetaData>, notes: &mut ProviderNotes) -> Result<u32, String> {
     let number = match version {
         None => {
-            notes.flag(None, "it does not say its version of the protocol; 1 is assumed");
+            notes.flag(None, "its protocol version is missing; 1 is assumed");
             return Ok(1);
         }
         Some(ManifestMetaData::Int(number)) => i64::from(*number),
@@ -22,31 +22,25 @@ pub(crate) fn read(version: Option<&ManifestMetaData>, notes: &mut ProviderNotes
             whole(*number)
         }
         Some(ManifestMetaData::Text(text)) => text.trim().parse().map_err(|_| {
-            format!("its version of the protocol, {:?}, is not a number", crate::bounds::cut(text, 40))
+            format!("its protocol version {:?} is not a number", crate::bounds::cut(text, 40))
         })?,
         Some(ManifestMetaData::Float(number)) => {
-            return Err(format!("its version of the protocol, {number}, is not a whole number"));
+            return Err(format!("its protocol version {number} is not a whole number"));
         }
         Some(ManifestMetaData::Boolean(value)) => {
-            return Err(format!("its version of the protocol, {value}, is not a number"));
+            return Err(format!("its protocol version {value} is not a number"));
         }
         Some(ManifestMetaData::Other(what)) => {
-            return Err(format!(
-                "its version of the protocol is not a number ({})",
-                crate::bounds::cut(what, 100)
-            ));
+            return Err(format!("its protocol version is not a number ({})", crate::bounds::cut(what, 100)));
         }
     };
     if number < 1 {
-        return Err(format!("there is no version {number} of the protocol"));
+        return Err(format!("its protocol version {number} does not exist"));
     }
     if number > KNOWN {
-        notes.flag(
-            None,
-            format!("it speaks version {number} of the protocol; what version {KNOWN} defines of it is used"),
-        );
+        notes.flag(None, format!("its protocol version is {number}; Toolway uses version {KNOWN}"));
     }
-    u32::try_from(number).map_err(|_| format!("there is no version {number} of the protocol"))
+    u32::try_from(number).map_err(|_| format!("its protocol version {number} does not exist"))
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "the caller has looked at its size")]

@@ -35,7 +35,7 @@ pub enum JobError {
     #[error("the app did not answer in time")]
     TimedOut,
     /// The job was not started in time; nothing was called.
-    #[error("the app is busy with earlier calls, and this one's turn did not come in time")]
+    #[error("the app is busy: this call waited too long for earlier ones")]
     NotStarted,
     /// Too many jobs are waiting; nothing was called.
     #[error("the app is busy: {MAX_WAITING_PER_APP} earlier calls are still running")]
@@ -44,7 +44,7 @@ pub enum JobError {
     #[error("the app hangs: {MAX_STUCK_PER_PROVIDER} earlier calls are still unanswered")]
     Hanging,
     /// No threads are available.
-    #[error("too many apps hang, so that no more can be asked")]
+    #[error("too many apps hang; no other app can be called")]
     Exhausted,
     /// The job panicked.
     #[error("the call failed inside Toolway")]

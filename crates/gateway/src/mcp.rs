@@ -217,7 +217,7 @@ fn apply(upstreams: &Arc<UpstreamManager>, sources: &Arc<DeviceSources>) -> Appl
             if !is_free {
                 tracing::warn!(
                     server = %slug,
-                    "an MCP server has the name of a device and is not active; rename it"
+                    "MCP server not connected: a device has this name; add the server under another name"
                 );
             }
             is_free

@@ -135,7 +135,7 @@ pub(crate) fn check_tool_count(provider: &Arc<str>, count: usize, most: usize) -
     let message = format!("the request has {count} tools; this API accepts at most {most}");
     let error = ModelError::new(ModelErrorKind::InvalidRequest, Arc::clone(provider), message);
     Err(error
-        .with_hint("Reduce max_tools of the agent or of the model, or choose fewer tools for the agent."))
+        .with_hint("Set a lower max_tools for the agent or the model, or select fewer tools for the agent."))
 }
 
 /// Converts a body to JSON.

@@ -68,7 +68,7 @@ pub(crate) fn is_sendable_image(data: &str, mime_type: &str, kinds: &[&str]) -> 
 
 /// Text in place of an image that is not sent.
 pub(crate) fn omitted_image_note(mime_type: &str) -> String {
-    format!("[A picture ({mime_type}) that can't be shown to this model]")
+    format!("[Image ({mime_type}) omitted: this model does not accept it]")
 }
 
 fn is_base64(data: &str) -> bool {
@@ -115,16 +115,16 @@ impl DescribedOutput<'_> {
             ContentPart::Image { data, mime_type } => {
                 let note = match self.placement {
                     _ if !is_sendable_image(data, mime_type, self.kinds) => {
-                        "This model can't be shown pictures of this kind."
+                        "This model does not accept images of this type."
                     }
-                    ImagePlacement::InResult => "The picture stands beside this text.",
-                    ImagePlacement::InNextMessage => "The picture is in the message that follows.",
-                    ImagePlacement::Omitted => "This model can't be shown pictures.",
+                    ImagePlacement::InResult => "The image is attached to this result.",
+                    ImagePlacement::InNextMessage => "The image is in the next message.",
+                    ImagePlacement::Omitted => "This model does not accept images.",
                 };
                 json!({"type": "image", "mimeType": mime_type, "note": note})
             }
             ContentPart::Audio { data, mime_type } => {
-                let note = "Sound is not passed on to the model.";
+                let note = "Audio is not sent to the model.";
                 json!({"type": "audio", "mimeType": mime_type, "bytes": decoded_size(data), "note": note})
             }
             ContentPart::Resource { resource } => {
@@ -133,7 +133,7 @@ impl DescribedOutput<'_> {
                     && let Some(blob) = fields.remove("blob")
                 {
                     fields.insert("bytes".to_owned(), json!(blob.as_str().map(decoded_size)));
-                    fields.insert("note".to_owned(), json!("Its bytes are not passed on to the model."));
+                    fields.insert("note".to_owned(), json!("Its bytes are not sent to the model."));
                 }
                 json!({"type": "resource", "resource": resource})
             }

@@ -18,9 +18,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use toolway_core::Tool;
+use toolway_secrets::{SecretError, SecretReader};
 
 use crate::web::GuardedClient;
-use toolway_secrets::SecretReader;
 
 pub use folder::{RemoveDefinitionError, WriteDefinitionError, check, remove, write_definition};
 
@@ -109,7 +109,35 @@ pub struct RefusedDefinition {
     /// Name of the tool, if it can be read.
     pub name: Option<String>,
     /// Reason for the refusal.
-    pub reason: String,
+    pub reason: OwnToolError,
+}
+
+/// Reason why a definition is refused.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum OwnToolError {
+    /// A header uses a secret that does not exist.
+    #[error("headers: {header}: {}", SecretError::Unknown(secret.clone()))]
+    UnknownSecret {
+        /// Name of the header.
+        header: String,
+        /// Name of the secret.
+        secret: String,
+    },
+    /// The definition is invalid, or its file can't be read.
+    #[error("{0}")]
+    Invalid(String),
+}
+
+impl From<String> for OwnToolError {
+    fn from(message: String) -> Self {
+        Self::Invalid(message)
+    }
+}
+
+impl From<&str> for OwnToolError {
+    fn from(message: &str) -> Self {
+        Self::Invalid(message.to_owned())
+    }
 }
 
 fn tool_named(name: Option<&str>) -> String {
@@ -147,7 +175,7 @@ pub fn load(sources: &DefinitionSources, kit: &OwnToolDeps) -> LoadedDefinitions
             file: sources.folder.clone(),
             line: 1,
             name: None,
-            reason: format!("the folder can't be read: {error}"),
+            reason: format!("the folder can't be read: {error}").into(),
         }),
     }
     for path in &sources.files {

@@ -1,5 +1,5 @@
-//! The result envelope: the form of an outcome in REST, WebSocket, MCP text and model messages (seed, "Tool
-//! Result Format").
+//! The result envelope: the form of an outcome in REST, WebSocket, MCP text and model messages (docs/protocol.md,
+//! "Outcomes").
 //!
 //! Success: `{"status":"success","result":R,"content"?:[…]}`. `result` is the structured value, or the text
 //! if the tool returned no structured value. `content` contains the parts that are not text.

@@ -1,4 +1,4 @@
-//! Errors of a call: one of four kinds (seed, "Tool Result Format") and a more specific code.
+//! Errors of a call: one of four kinds and a more specific code (docs/protocol.md, "Outcomes").
 
 use std::fmt;
 

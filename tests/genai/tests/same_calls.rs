@@ -9,15 +9,17 @@ use genai::chat::{ChatMessage, ChatOptions, ChatRequest, ChatStreamEvent, Tool};
 use genai::resolver::{AuthData, Endpoint};
 use genai::{Client, ModelIden, ServiceTarget};
 use serde_json::{Value, json};
-use toolway_fake_models::{Answer, Api, FakeModels, KEY, Step, ToolCall, Usage};
-use toolway_models::config::{ProviderConfig, provider};
-use toolway_models::transport::Http;
+use toolway_fake_models::{
+    ApiKind, FakeModels, KEY, ResponseStep, ScriptedResponse, ScriptedToolCall, ScriptedUsage,
+};
+use toolway_models::config::ProviderConfig;
+use toolway_models::transport::ProviderHttpClient;
 use toolway_models::{
-    Collector, Message, ModelOptions, ModelRequest, Part, ProviderKind, ToolChoice, ToolDefinition, ToolSet,
+    MessagePart, ModelMessage, ModelOptions, ModelRequest, ProviderKind, ResponseCollector, ToolChoice,
+    ToolDefinition, ToolSet, build_provider,
 };
 
 const MODEL: &str = "fake-model";
-const APIS: [Api; 5] = Api::ALL;
 
 /// Result of an answer.
 #[derive(Debug, Default, PartialEq)]
@@ -40,13 +42,13 @@ fn lamp() -> Value {
     })
 }
 
-async fn genai_reads(fakes: &FakeModels, api: Api) -> Read {
+async fn genai_reads(fakes: &FakeModels, api: ApiKind) -> Read {
     let base = fakes.base_url(api);
     let (kind, base) = match api {
-        Api::Openai | Api::Compatible => (AdapterKind::OpenAI, format!("{base}/")),
-        Api::OpenaiResponses => (AdapterKind::OpenAIResp, format!("{base}/")),
-        Api::Anthropic => (AdapterKind::Anthropic, format!("{base}/v1/")),
-        Api::Gemini => (AdapterKind::Gemini, format!("{base}/v1beta/")),
+        ApiKind::Openai | ApiKind::Compatible => (AdapterKind::OpenAI, format!("{base}/")),
+        ApiKind::OpenaiResponses => (AdapterKind::OpenAIResp, format!("{base}/")),
+        ApiKind::Anthropic => (AdapterKind::Anthropic, format!("{base}/v1/")),
+        ApiKind::Gemini => (AdapterKind::Gemini, format!("{base}/v1beta/")),
     };
     let target = ServiceTarget {
         endpoint: Endpoint::from_owned(base),
@@ -90,16 +92,16 @@ async fn genai_reads(fakes: &FakeModels, api: Api) -> Read {
     read
 }
 
-async fn we_read(fakes: &FakeModels, api: Api) -> Read {
+async fn we_read(fakes: &FakeModels, api: ApiKind) -> Read {
     let kind: ProviderKind = api.as_str().parse().expect("a kind");
     let mut config = ProviderConfig::new("fake", kind, fakes.base_url(api).parse().expect("an address"))
         .with_key(KEY.to_owned(), "the test");
     config.compatibility.stream_usage = true;
-    let http = Http::new(|| Err("nothing here uses TLS".to_owned()));
+    let http = ProviderHttpClient::new(|| Err("nothing here uses TLS".to_owned()));
     let request = ModelRequest {
         model: MODEL.into(),
         system: String::new(),
-        messages: vec![Message::user("Light, please.")],
+        messages: vec![ModelMessage::user("Light, please.")],
         tools: Arc::new(ToolSet::new(vec![Arc::new(ToolDefinition::new(
             "lamp",
             "A lamp",
@@ -109,12 +111,12 @@ async fn we_read(fakes: &FakeModels, api: Api) -> Read {
         output: None,
         options: ModelOptions::default(),
     };
-    let mut stream = provider(config, http).stream(Arc::new(request));
-    let mut collector = Collector::default();
+    let mut stream = build_provider(config, http).stream(Arc::new(request));
+    let mut collector = ResponseCollector::default();
     while let Some(event) = stream.next().await {
-        collector.take(&event.expect("an event"));
+        collector.add_event(&event.expect("an event"));
     }
-    let collected = collector.end();
+    let collected = collector.finish();
     let mut read = Read {
         input: collected.usage.input,
         output: collected.usage.output,
@@ -123,22 +125,22 @@ async fn we_read(fakes: &FakeModels, api: Api) -> Read {
     };
     for part in collected.parts {
         match part {
-            Part::Text { text, .. } => read.text.push_str(&text),
-            Part::Thinking { text, .. } => read.thinking.push_str(&text),
-            Part::ToolCall(call) => {
+            MessagePart::Text { text, .. } => read.text.push_str(&text),
+            MessagePart::Thinking { text, .. } => read.thinking.push_str(&text),
+            MessagePart::ToolCall(call) => {
                 assert!(!call.is_cut);
                 read.calls.push((call.name, serde_json::from_str(&call.arguments).expect("whole arguments")));
             }
-            Part::Image { .. } | Part::ToolResult(_) => panic!("no answer has this: {part:?}"),
+            MessagePart::Image { .. } | MessagePart::ToolResult(_) => panic!("no answer has this: {part:?}"),
         }
     }
     read
 }
 
 /// Reads this answer with both through every API, and returns the results.
-async fn both_read(answer: &Answer) -> Vec<(Api, Read)> {
+async fn both_read(answer: &ScriptedResponse) -> Vec<(ApiKind, Read)> {
     let mut all = Vec::new();
-    for api in APIS {
+    for api in ApiKind::ALL {
         let fakes = FakeModels::start().await;
         fakes.answers([answer.clone(), answer.clone()]);
         let (theirs, ours) = (genai_reads(&fakes, api).await, we_read(&fakes, api).await);
@@ -147,7 +149,7 @@ async fn both_read(answer: &Answer) -> Vec<(Api, Read)> {
             assert_eq!(seen.said.tools, ["lamp"], "{api}");
             assert_eq!(seen.said.last_user_text(), "Light, please.", "{api}");
         }
-        assert_eq!(ours, theirs, "{api}: ours, and genai's");
+        assert_eq!(ours, theirs, "{api}: our result and genai's");
         all.push((api, ours));
     }
     all
@@ -155,7 +157,9 @@ async fn both_read(answer: &Answer) -> Vec<(Api, Read)> {
 
 #[tokio::test]
 async fn a_text() {
-    for (api, read) in both_read(&Answer::new().says(["One ", "mömént ✓"]).usage(100, 20)).await {
+    for (api, read) in
+        both_read(&ScriptedResponse::new().text_deltas(["One ", "mömént ✓"]).usage(100, 20)).await
+    {
         assert_eq!(read.text, "One mömént ✓", "{api}");
         assert_eq!((read.input, read.output), (Some(100), Some(20)), "{api}");
     }
@@ -163,7 +167,8 @@ async fn a_text() {
 
 #[tokio::test]
 async fn a_call_in_fragments() {
-    let answer = Answer::text("I look.").call_in("lamp", ["{\"on\"", ": tr", "ue, \"room\": \"Küche\"}"]);
+    let answer = ScriptedResponse::text("I look.")
+        .tool_call_in_fragments("lamp", ["{\"on\"", ": tr", "ue, \"room\": \"Küche\"}"]);
     for (api, read) in both_read(&answer).await {
         assert_eq!(read.calls, [("lamp".to_owned(), json!({"on": true, "room": "Küche"}))], "{api}");
     }
@@ -171,10 +176,10 @@ async fn a_call_in_fragments() {
 
 #[tokio::test]
 async fn parallel_calls() {
-    let answer = Answer::new().then(Step::Together(vec![
-        ToolCall::new("lamp", json!({"on": true})),
-        ToolCall::new("lamp", json!({"on": false, "room": "hall"})),
-        ToolCall::new("lamp", json!({"on": true})),
+    let answer = ScriptedResponse::new().then(ResponseStep::Together(vec![
+        ScriptedToolCall::new("lamp", json!({"on": true})),
+        ScriptedToolCall::new("lamp", json!({"on": false, "room": "hall"})),
+        ScriptedToolCall::new("lamp", json!({"on": true})),
     ]));
     for (api, read) in both_read(&answer).await {
         assert_eq!(read.calls.len(), 3, "{api}");
@@ -184,8 +189,8 @@ async fn parallel_calls() {
 
 #[tokio::test]
 async fn tokens_from_the_cache() {
-    let usage = Usage { input: 100, output: 20, cached: 60, ..Usage::default() };
-    for (api, read) in both_read(&Answer::text("Yes.").full_usage(usage)).await {
+    let usage = ScriptedUsage { input: 100, output: 20, cached: 60, ..ScriptedUsage::default() };
+    for (api, read) in both_read(&ScriptedResponse::text("Yes.").full_usage(usage)).await {
         assert_eq!((read.input, read.output, read.cached), (Some(100), Some(20), Some(60)), "{api}");
     }
 }

@@ -41,10 +41,10 @@ pub(super) fn check(agent: &AgentDefinition) -> Result<AgentScope, Vec<AgentProb
         problems.add("name", name_form(&agent.name));
     }
     if agent.description.len() > MAX_DESCRIPTION {
-        problems.add("description", format!("it is longer than {MAX_DESCRIPTION} bytes"));
+        problems.add("description", format!("must have at most {MAX_DESCRIPTION} bytes"));
     }
     if agent.prompt.len() > MAX_PROMPT {
-        problems.add("prompt", format!("it is longer than {MAX_PROMPT} bytes"));
+        problems.add("prompt", format!("must have at most {MAX_PROMPT} bytes"));
     }
     if let Some(model) = &agent.model {
         check_model(model, &mut problems);
@@ -52,10 +52,10 @@ pub(super) fn check(agent: &AgentDefinition) -> Result<AgentScope, Vec<AgentProb
     check_options(agent, &mut problems);
     check_limits(agent.limits, &mut problems);
     if agent.max_tools.is_some_and(|most| most > MAX_TOOLS) {
-        problems.add("max_tools", format!("it is more than {MAX_TOOLS}"));
+        problems.add("max_tools", format!("must be at most {MAX_TOOLS}"));
     }
     if agent.max_tools == Some(0) {
-        problems.add("max_tools", "it is 0; write tools = [] for no tools");
+        problems.add("max_tools", "must be at least 1; for an agent without tools, set tools = []");
     }
     let scope = check_tools(agent, &mut problems);
     match scope {
@@ -101,30 +101,30 @@ fn check_model(model: &str, problems: &mut AgentProblems) {
 fn check_options(agent: &AgentDefinition, problems: &mut AgentProblems) {
     let options = &agent.options;
     if options.max_output_tokens.is_some_and(|tokens| !(1..=MAX_TOKENS).contains(&tokens)) {
-        problems.add("options.max_output_tokens", format!("it is not from 1 to {MAX_TOKENS}"));
+        problems.add("options.max_output_tokens", format!("must be from 1 to {MAX_TOKENS}"));
     }
     if options.seed.is_some_and(|seed| seed.unsigned_abs() > MAX_SEED) {
-        problems.add("options.seed", format!("it is not from -{MAX_SEED} to {MAX_SEED}"));
+        problems.add("options.seed", format!("must be from -{MAX_SEED} to {MAX_SEED}"));
     }
     for (field, number) in [("temperature", options.temperature), ("top_p", options.top_p)] {
         if number.is_some_and(|number| !(0.0..=MAX_TEMPERATURE).contains(&number)) {
-            problems
-                .add(format!("options.{field}"), format!("it is not a number from 0 to {MAX_TEMPERATURE}"));
+            problems.add(format!("options.{field}"), format!("must be a number from 0 to {MAX_TEMPERATURE}"));
         }
     }
     if options.stop.len() > MAX_STOP_SEQUENCES || options.stop.iter().any(String::is_empty) {
-        problems.add("options.stop", format!("give at most {MAX_STOP_SEQUENCES} texts, none of them empty"));
+        problems
+            .add("options.stop", format!("must have at most {MAX_STOP_SEQUENCES} texts, none of them empty"));
     }
 }
 
 fn check_limits(limits: TurnLimits, problems: &mut AgentProblems) {
     let TurnLimits { rounds, cost, seconds } = limits;
     if rounds == Some(0) {
-        problems.add("limits.rounds", "it is 0; leave it out for no limit");
+        problems.add("limits.rounds", "must be at least 1; remove it for no limit");
     }
     for (field, number) in [("cost", cost), ("seconds", seconds)] {
         if number.is_some_and(|number| !(MIN_LIMIT..=MAX_LIMIT).contains(&number)) {
-            let words = format!("it is not from {MIN_LIMIT} to {MAX_LIMIT}; leave it out for no limit");
+            let words = format!("must be from {MIN_LIMIT} to {MAX_LIMIT}; remove it for no limit");
             problems.add(format!("limits.{field}"), words);
         }
     }
@@ -133,14 +133,14 @@ fn check_limits(limits: TurnLimits, problems: &mut AgentProblems) {
 fn check_tools(agent: &AgentDefinition, problems: &mut AgentProblems) -> Option<AgentScope> {
     let tools = &agent.tools;
     if tools.len() > MAX_PATTERNS {
-        problems.add("tools", format!("there are {} patterns; at most {MAX_PATTERNS} are read", tools.len()));
+        problems.add("tools", format!("has {} patterns; the maximum is {MAX_PATTERNS}", tools.len()));
         return None;
     }
     let before = problems.0.len();
     for (at, pattern) in tools.iter().enumerate() {
         let place = format!("tools[{at}]");
         if pattern.len() > MAX_PATTERN {
-            problems.add(place, format!("the pattern is longer than {MAX_PATTERN} bytes"));
+            problems.add(place, format!("must have at most {MAX_PATTERN} bytes"));
         } else if let Err(bad) = AgentScope::new([pattern], ApprovalMode::Never) {
             problems.add(place, bad.to_string());
         } else if !can_match(pattern) {
@@ -148,7 +148,7 @@ fn check_tools(agent: &AgentDefinition, problems: &mut AgentProblems) -> Option<
         }
     }
     if !tools.is_empty() && tools.iter().all(|pattern| pattern.starts_with('!')) {
-        problems.add("tools", "it only excludes tools; put \"*/*\" before it");
+        problems.add("tools", "has only exclusions; add \"*/*\" before them");
     }
     if problems.0.len() > before {
         return None;

@@ -99,7 +99,7 @@ impl SessionMarkdownWriter<'_> {
             }
         }
         if message.is_cut {
-            self.block("*It ends here before it was whole.*\n");
+            self.block("*This message is incomplete.*\n");
         }
     }
 

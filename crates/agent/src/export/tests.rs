@@ -220,7 +220,7 @@ try again
 
 > It is
 
-*It ends here before it was whole.*
+*This message is incomplete.*
 
 *It failed.* \*overloaded\*
 

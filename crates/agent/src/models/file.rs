@@ -106,7 +106,7 @@ impl ModelsFile {
             };
             if entries.len() > MAX_PROVIDERS {
                 let message =
-                    format!("there are {} model providers; at most {MAX_PROVIDERS} are read", entries.len());
+                    format!("there are {} model providers; the maximum is {MAX_PROVIDERS}", entries.len());
                 wrong.push(TextProblem::at(span, message));
             }
             for entry in entries.into_iter().take(MAX_PROVIDERS) {

@@ -52,7 +52,7 @@ pub(super) fn tools_bytes(tools: &ToolSet) -> usize {
 
 /// Replaces each image with a text, for a model that can't read images.
 pub(super) fn replace_images(messages: &mut [ModelMessage]) {
-    let words = |mime_type: &str| format!("[A picture ({mime_type}), which this model can't see.]");
+    let words = |mime_type: &str| format!("[Image ({mime_type}) omitted: this model does not accept images]");
     for part in messages.iter_mut().flat_map(|message| &mut message.parts) {
         match part {
             MessagePart::Image { mime_type, .. } => *part = MessagePart::text(words(mime_type)),
@@ -199,10 +199,13 @@ mod tests {
             ModelMessage { role: MessageRole::Tool, parts: vec![MessagePart::ToolResult(result)] },
         ];
         replace_images(&mut messages);
-        assert_eq!(messages[0].text(), "Look:[A picture (image/gif), which this model can't see.]");
+        assert_eq!(messages[0].text(), "Look:[Image (image/gif) omitted: this model does not accept images]");
         let MessagePart::ToolResult(result) = &messages[1].parts[0] else { panic!() };
         let Outcome::Success(told) = &*result.outcome else { panic!() };
-        assert_eq!(told.joined_text(), "Here:\n[A picture (image/png), which this model can't see.]");
+        assert_eq!(
+            told.joined_text(),
+            "Here:\n[Image (image/png) omitted: this model does not accept images]"
+        );
         assert_ne!(*outcome, *result.outcome, "what is kept stays as it was");
     }
 }

@@ -199,7 +199,7 @@ impl ProviderList {
             .map(|tool| tool.name.clone())
             .collect();
         for tool in &too_long {
-            provider.notes.refuse(Some(tool), "its name is too long with the app's before it");
+            provider.notes.refuse(Some(tool), "its name is too long after the prefix of the app");
         }
         provider.tools.retain(|tool| !too_long.contains(&tool.name));
         provider
@@ -215,12 +215,11 @@ impl ProviderList {
         }
         match &self.save_error {
             Some(reason) => {
-                ProviderState::Unavailable { reason: format!("its name could not be stored: {reason}") }
+                ProviderState::Unavailable { reason: format!("its name can't be stored: {reason}") }
             }
             None => ProviderState::refused(
-                format!("{MAX_REMEMBERED} names of apps are stored, the maximum"),
-                "forget all of them where they are kept: apps are then named anew, and what was granted to their \
-                 tools counts no more",
+                format!("the maximum number of stored app names ({MAX_REMEMBERED}) is reached"),
+                "delete the stored names: apps then get new names, and permissions for their tools are lost",
             ),
         }
     }

@@ -163,7 +163,7 @@ impl AdbHostState {
         }
         let said = self.phone.run_system_command(&format!("stat -c %s {}", quote_word(&installed.path)))?;
         let Ok(length) = said.trim().parse() else {
-            return Ok(Arc::new(Err("adb's shell may not read its APK".to_owned())));
+            return Ok(Arc::new(Err("the adb shell may not read its APK".to_owned())));
         };
         let file = PhoneFile { phone: &self.phone, path: &installed.path };
         let read = Apk::read(RemoteFile::new(file, length), self.phone.facts()?.api_level);
@@ -196,7 +196,7 @@ impl AdbHostState {
         let said = self.phone.run_system_command(&line)?;
         let parts: Vec<&str> = said.split(&next).collect();
         let [installed, services, providers, authorities] = parts.as_slice() else {
-            return Err(HostError::new("the phone's lists of apps can't be told apart"));
+            return Err(HostError::new("the phone's lists of apps can't be parsed"));
         };
         let installed = packages::installed(installed);
         let services = packages::services(services);
@@ -351,7 +351,7 @@ impl ProviderHost for AdbHost {
         })?;
         content::parse_output(&said.stdout, &said.stderr, &call.method).map_err(|failure| match failure {
             CallFailure::Security(said) if !is_root => {
-                CallFailure::Security(format!("{said}. adb's shell holds no permission of apps"))
+                CallFailure::Security(format!("{said}. The adb shell has no app permissions"))
             }
             other => other,
         })
@@ -375,7 +375,7 @@ impl ProviderHost for AdbHost {
     }
 
     fn permission_hint(&self) -> &'static str {
-        "call it from the bridge app on the phone; or use an emulator whose shell is root's (adb root)"
+        "call it from the bridge app on the phone, or use an emulator with a root shell (`adb root`)"
     }
 
     fn watch(&self, changes: PackageChanges) -> Result<(), HostError> {
@@ -386,7 +386,7 @@ impl ProviderHost for AdbHost {
             .name("adb packages".to_owned())
             .spawn(move || package_watch::watch(&inner, known, &changes))
             .map(|_| ())
-            .map_err(|error| HostError::new(format!("no thread could be started: {error}")))
+            .map_err(|error| HostError::new(format!("can't start a thread: {error}")))
     }
 }
 

@@ -66,12 +66,12 @@ pub async fn probe(
                 probe.probe_tool(tool).await;
             }
             if let Some(rest @ 1..) = provider.tools.len().checked_sub(MAX_TOOLS) {
-                skipped.push(format!("{rest} tools were not called: {MAX_TOOLS} of a provider are"));
+                skipped.push(format!("{rest} tools not called: a check calls at most {MAX_TOOLS}"));
             }
         }
         _ if act => probe.probe_acting_tools(&mut skipped).await,
         dialect => skipped.push(format!(
-            "no tool was called: those of the dialect {dialect} may act; --execute calls them"
+            "no tool called: tools of the dialect {dialect} may have side effects; use --execute to call them"
         )),
     }
     ProbeReport { findings: probe.findings.sorted(), skipped, calls: probe.calls }
@@ -107,8 +107,8 @@ impl ProviderProbe<'_> {
             )) => {}
             other => self.findings.warning(
                 cetp::EXECUTE_TOOL,
-                format!("a call without tool_name ends in {}", describe_result(&other)),
-                "answer INVALID_ARGS",
+                format!("a call without tool_name returned {}", describe_result(&other)),
+                "return INVALID_ARGS",
             ),
         }
     }
@@ -122,8 +122,8 @@ impl ProviderProbe<'_> {
             )) => {}
             other => self.findings.warning(
                 &self.provider.authority,
-                format!("{what} ends in {}", describe_result(&other)),
-                "answer TOOL_NOT_FOUND",
+                format!("{what} returned {}", describe_result(&other)),
+                "return TOOL_NOT_FOUND",
             ),
         }
     }
@@ -136,14 +136,14 @@ impl ProviderProbe<'_> {
         match &empty {
             Ok(_) if requires => self.findings.warning(
                 &place,
-                "it runs without the arguments that it requires",
-                "answer INVALID_ARGS, and say which are missing",
+                "it runs although required arguments are missing",
+                "return INVALID_ARGS and name the missing arguments",
             ),
             Err(ProbeError::Provider(ProviderFailure::InvalidArguments(_))) if requires => {}
             Err(ProbeError::Provider(ProviderFailure::InvalidArguments(message))) => self.findings.error(
                 &place,
-                format!("it requires nothing by its schema, and without arguments it answers: {message}"),
-                "say in the schema what it requires",
+                format!("its schema requires no arguments, but a call without arguments failed: {message}"),
+                "list the required arguments in the schema",
             ),
             other => self.report_wrong_answer(&place, "without arguments", other),
         }
@@ -152,32 +152,28 @@ impl ProviderProbe<'_> {
         match &taken {
             Ok(_) => self.findings.warning(
                 &place,
-                format!("it runs with arguments that contradict its schema: {wrong}"),
-                "check arguments against the schema and answer INVALID_ARGS",
+                format!("it accepts arguments that violate its schema: {wrong}"),
+                "validate the arguments against the schema, and return INVALID_ARGS",
             ),
             Err(ProbeError::Provider(ProviderFailure::InvalidArguments(_))) => {}
-            other => self.report_wrong_answer(&place, "with wrong arguments", other),
+            other => self.report_wrong_answer(&place, "with invalid arguments", other),
         }
     }
 
     /// Reports failures that wrong arguments do not excuse.
     fn report_wrong_answer(&mut self, place: &str, how: &str, taken: &ProbeResult) {
-        let said = || format!("called {how} it ends in {}", describe_result(taken));
+        let said = || format!("a call {how} returned {}", describe_result(taken));
         match taken {
             Err(ProbeError::Provider(ProviderFailure::Malformed(_))) => self.findings.error(
                 place,
                 said(),
-                "answer with status and data, or with status, error_code and error_message",
+                "return status and data, or status, error_code and error_message",
             ),
             Err(ProbeError::Provider(ProviderFailure::Failed(_)) | ProbeError::NoAnswer(_)) => {
-                self.findings.error(
-                    place,
-                    said(),
-                    "catch what goes wrong, and answer with the code that fits",
-                );
+                self.findings.error(place, said(), "catch the exception and return a matching error code");
             }
             Err(ProbeError::Provider(ProviderFailure::NotFound(_))) => {
-                self.findings.error(place, said(), "list only tools that it knows");
+                self.findings.error(place, said(), "list only tools that the provider can run");
             }
             Err(ProbeError::Provider(ProviderFailure::RateLimited(_))) => {
                 self.findings.note(place, said(), "check again later");
@@ -207,7 +203,7 @@ impl ProviderProbe<'_> {
                 Err(error) => {
                     self.findings.note(
                         &place,
-                        format!("called without arguments it answers: {}", error.message),
+                        format!("a call without arguments returned: {}", error.message),
                         "",
                     );
                 }
@@ -227,7 +223,7 @@ fn describe_result(taken: &ProbeResult) -> String {
                 ProviderFailure::InvalidArguments(_) => "INVALID_ARGS",
                 ProviderFailure::RateLimited(_) => "RATE_LIMITED",
                 ProviderFailure::Failed(_) => "INTERNAL_ERROR",
-                ProviderFailure::Malformed(_) => "an answer that can't be read",
+                ProviderFailure::Malformed(_) => "a malformed answer",
             };
             format!("{code} ({failure})")
         }

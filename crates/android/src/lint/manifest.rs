@@ -34,8 +34,8 @@ pub fn lint_manifest(manifest: &AppManifest) -> Vec<LintFinding> {
     if !offers && !looks && findings.0.is_empty() {
         findings.error(
             "<application>",
-            "nothing in it is found as a provider of tools, and it looks for none",
-            "android/provider/README.md shows a whole manifest",
+            "the manifest declares no tool provider and no consumer",
+            "see android/provider/README.md for a complete manifest",
         );
     }
     if offers {
@@ -62,7 +62,11 @@ fn lint_service(service: &AppComponent, manifest: &AppManifest, findings: &mut L
     let place = format!("<service {}>", short(manifest, &service.class));
     lint_exported(service, &place, manifest, findings);
     if !service.enabled {
-        findings.error(&place, "it is disabled, so it can't be found", "remove android:enabled=\"false\"");
+        findings.error(
+            &place,
+            "it is disabled, so consumers can't find it",
+            "remove android:enabled=\"false\"",
+        );
     }
     lint_version(service, &place, findings);
     let Some(authority) = lint_authority(service, &place, findings) else { return };
@@ -70,10 +74,8 @@ fn lint_service(service: &AppComponent, manifest: &AppManifest, findings: &mut L
     let Some(provider) = manifest.providers.iter().find(serves) else {
         findings.error(
             &place,
-            format!(
-                "its authority {authority} is served by no provider of this app: nobody calls another app's"
-            ),
-            "name the authority that this app's <provider> declares",
+            format!("its authority {authority} has no <provider> in this app"),
+            "use the authority of a <provider> in this app",
         );
         return;
     };
@@ -86,25 +88,25 @@ fn lint_exported(component: &AppComponent, place: &str, manifest: &AppManifest, 
         Some(false) => {
             findings.error(
                 place,
-                "it is not exported, so that other apps can't use it",
+                "it is not exported, so other apps can't use it",
                 "android:exported=\"true\"",
             );
         }
         None if manifest.target_sdk >= EXPORTED_SINCE && !component.filters.is_empty() => findings.error(
             place,
-            "it does not say whether it is exported: Android 12 and newer do not install such an app",
+            "android:exported is missing: Android 12 and newer do not install this app",
             "android:exported=\"true\"",
         ),
         None if component.exported => {
             findings.warning(
                 place,
-                "it is exported only because it has a filter",
+                "android:exported is missing; it is exported only because it has an intent filter",
                 "android:exported=\"true\"",
             );
         }
         None => findings.error(
             place,
-            "it is not exported, so that other apps can't use it",
+            "it is not exported, so other apps can't use it",
             "android:exported=\"true\"",
         ),
     }
@@ -116,16 +118,16 @@ fn lint_authority(service: &AppComponent, place: &str, findings: &mut LintFindin
     match service.meta(cetp::AUTHORITY) {
         Some(ManifestMetaData::Text(text)) if !text.trim().is_empty() => {
             if text.trim() != text {
-                findings.warning(place, "its authority has spaces around it", "remove them");
+                findings.warning(place, "its authority starts or ends with spaces", "remove them");
             }
             return Some(text.trim().to_owned());
         }
-        None => findings.error(place, "it does not say its authority", &remedy),
+        None => findings.error(place, "its authority is missing", &remedy),
         Some(ManifestMetaData::Other(what)) => {
             findings.error(
                 place,
                 format!("its authority is {what}"),
-                "write it out, or name a string of the app's own",
+                "write the authority itself, or use a string resource of the app",
             );
         }
         Some(_) => findings.error(place, "its authority is empty or not a string", &remedy),
@@ -147,12 +149,14 @@ fn lint_version(service: &AppComponent, place: &str, findings: &mut LintFindings
     match value {
         Some(ManifestMetaData::Float(_)) => findings.warning(
             place,
-            "the compiler made a float of its version; consumers that read an int or a string get nothing",
+            "its version was compiled to a float; consumers that read an integer or a string can't read it",
             REMEDY,
         ),
-        Some(ManifestMetaData::Text(_)) => {
-            findings.note(place, "its version is a string; consumers that read an int get nothing", REMEDY)
-        }
+        Some(ManifestMetaData::Text(_)) => findings.note(
+            place,
+            "its version is a string; consumers that read an integer can't read it",
+            REMEDY,
+        ),
         _ => {}
     }
 }
@@ -164,7 +168,7 @@ fn lint_cetp_provider(provider: &ProviderElement, manifest: &AppManifest, findin
     if provider.init_order < 100 {
         findings.warning(
             &place,
-            "it is not started early, which some phones need to start it at all",
+            "android:initOrder is below 100; some phones then never start it",
             "android:initOrder=\"100\"",
         );
     }
@@ -178,20 +182,16 @@ fn lint_callable(
     findings: &mut LintFindings,
 ) {
     if provider.component.exported_as_written != Some(true) {
-        findings.error(
-            place,
-            "it is not exported, so that no other app may call it",
-            "android:exported=\"true\"",
-        );
+        findings.error(place, "it is not exported, so other apps can't call it", "android:exported=\"true\"");
     }
     if !provider.component.enabled {
-        findings.error(place, "it is switched off", "remove android:enabled=\"false\"");
+        findings.error(place, "it is disabled", "remove android:enabled=\"false\"");
     }
     for authority in provider.each_authority().filter(|it| !it.starts_with(manifest.package.as_str())) {
         findings.warning(
             place,
-            format!("its authority {authority} does not begin with the app's package"),
-            "two apps with one authority can't be installed together: begin it with your package",
+            format!("its authority {authority} does not start with the package name"),
+            "start it with your package name: Android can't install two apps with the same authority",
         );
     }
 }
@@ -201,20 +201,20 @@ fn lint_permission(provider: &ProviderElement, wanted: &str, place: &str, findin
     let remedy = format!("android:permission=\"{wanted}\"");
     match (provider.read_permission.as_deref(), provider.write_permission.as_deref()) {
         (Some(read), Some(write)) if read == wanted && write == wanted => {}
-        (None, None) => findings.warning(place, "any app may call it: it is guarded by no permission", &remedy),
+        (None, None) => findings.warning(place, "any app can call it: it requires no permission", &remedy),
         (Some(read), Some(write)) if read == write => findings.error(
             place,
-            format!("it is guarded by {read}, which consumers of this protocol do not ask for"),
+            format!("it requires {read}, which consumers of this protocol do not request"),
             &remedy,
         ),
         (Some(_), Some(_)) => findings.warning(
             place,
-            "it is guarded by one permission for reading and by another for writing; either is enough to call it",
+            "it requires different permissions for reading and writing; an app with either one can call it",
             &remedy,
         ),
         _ => findings.warning(
             place,
-            "only reading or only writing is guarded; who lacks that permission may call it all the same",
+            "only reading or only writing requires a permission, so an app without it can still call it",
             &remedy,
         ),
     }
@@ -231,14 +231,14 @@ fn lint_mcp_provider(provider: &ProviderElement, manifest: &AppManifest, finding
     } else if provider.read_permission.is_some() || provider.write_permission.is_some() {
         findings.warning(
             &place,
-            "it is guarded by a permission, which this dialect does not know: consumers will be refused",
-            "tell consumers which permission they need, or answer to the action se.premex.mcp.MCP_PROVIDER as well",
+            "it requires a permission, but this dialect has none: it will reject consumers",
+            "document the permission for consumers, or also add the action se.premex.mcp.MCP_PROVIDER",
         );
     } else {
         findings.note(
             &place,
-            "any app may call it, as this dialect has it; its tools may act",
-            "check in call() who calls (getCallingPackage)",
+            "any app can call it, because this dialect uses no permission; its tools may have side effects",
+            "check the caller in call() with getCallingPackage()",
         );
     }
 }
@@ -260,14 +260,14 @@ fn lint_incomplete_entries(manifest: &AppManifest, findings: &mut LintFindings) 
         if provider.read_permission.as_deref() == Some(cetp::PERMISSION) && !is_named {
             findings.error(
                 &place,
-                "there is no service by which it is found",
+                "no <service> declares it, so consumers can't find it",
                 "add an exported <service> with the action com.clawseed.action.TOOL_PROVIDER and its meta-data",
             );
         } else if provider.component.has_action(mcp::ACTION_VIEW) && !is_mcp(provider) && !is_named {
             findings.error(
                 &place,
-                "its filter has the action VIEW but not the type by which tools are found",
-                "<data android:mimeType=\"application/vnd.mcp.tool\" /> in the filter",
+                "its intent filter has the action VIEW but not the MIME type of tool providers",
+                "add <data android:mimeType=\"application/vnd.mcp.tool\" /> to the intent filter",
             );
         }
     }
@@ -279,14 +279,14 @@ fn lint_boot(manifest: &AppManifest, findings: &mut LintFindings) {
     match receiver {
         Some(receiver) if !may => findings.error(
             &format!("<receiver {}>", short(manifest, &receiver.class)),
-            "it waits for the phone's start, of which the app is not told without a permission",
+            "it handles BOOT_COMPLETED, but the app lacks the permission RECEIVE_BOOT_COMPLETED",
             "<uses-permission android:name=\"android.permission.RECEIVE_BOOT_COMPLETED\" />",
         ),
         Some(_) => {}
         None => findings.note(
             "<application>",
-            "nothing starts it with the phone; some phones start no app's provider for others",
-            "a <receiver> for BOOT_COMPLETED helps there",
+            "the app does not start when the phone boots; some phones start no provider for another app",
+            "add a <receiver> for BOOT_COMPLETED",
         ),
     }
 }
@@ -296,12 +296,12 @@ fn lint_label(manifest: &AppManifest, findings: &mut LintFindings) {
     match &manifest.label {
         Some(_) => findings.note(
             "<application>",
-            format!("its tools are called {name}__… where no other provider has that name already"),
+            format!("its tools get the prefix {name}__, unless another provider already has it"),
             "",
         ),
         None => findings.warning(
             "<application>",
-            format!("it has no label of its own; its tools are called {name}__… after its package"),
+            format!("android:label is missing; its tools get the prefix {name}__ from the package name"),
             "android:label=\"…\"",
         ),
     }
@@ -314,25 +314,29 @@ fn lint_permissions(manifest: &AppManifest, offers: bool, looks: bool, findings:
     if offers {
         findings.error(
             place,
-            "an app that offers tools defines it: since Android 5 no two apps that define the same permission and \
-             are signed by different keys can be installed together, so the second such app can't be",
-            "remove it; the app that looks for tools defines it",
+            "an app that offers tools must not define it: Android can't install two apps with different signers \
+             that define the same permission",
+            "remove it; the app that uses the tools defines it",
         );
     } else if !looks {
-        findings.warning(place, "it is defined and not asked for", "<uses-permission> of the same name");
+        findings.warning(
+            place,
+            "it is defined but not requested",
+            "add a <uses-permission> with the same name",
+        );
     }
     if defined.protection_level != 0 {
         findings.warning(
             place,
-            "its level is not normal: apps that were installed before, or by others, are not given it",
+            "its protection level is not \"normal\": apps that were installed earlier, or have another signer, do not get it",
             "android:protectionLevel=\"normal\"",
         );
     }
     if !offers && !defined.is_described {
         findings.warning(
             place,
-            "it has no label or no description: the person who looks at an app's permissions can't tell what it is",
-            "android:label and android:description",
+            "android:label or android:description is missing, so the list of permissions does not explain it",
+            "add android:label and android:description",
         );
     }
 }
@@ -348,12 +352,12 @@ fn lint_queries(manifest: &AppManifest, findings: &mut LintFindings) {
     };
     let asks = |permission: &str| manifest.uses_permissions.iter().any(|it| it == permission);
     let missing = |dialect: &str| {
-        format!("it asks for no sight of {dialect}: on Android 11 and newer it finds none of them")
+        format!("the entry for {dialect} is missing: Android 11 and newer hide them from this app")
     };
     if asks(cetp::PERMISSION) && !names(&action(cetp::ACTION)) {
         findings.error(
             "<queries>",
-            missing("CETP's providers"),
+            missing("CETP providers"),
             "<intent><action android:name=\"com.clawseed.action.TOOL_PROVIDER\" /></intent>",
         );
     }
@@ -367,8 +371,8 @@ fn lint_queries(manifest: &AppManifest, findings: &mut LintFindings) {
     if asks(mcp::PERMISSION) && !names(&IntentFilter::is_mcp_type) {
         findings.warning(
             "<queries>",
-            missing("providers that are found by their type"),
-            "<intent> with the action android.intent.action.VIEW and the type application/vnd.mcp.tool",
+            missing("providers with the MIME type of MCP"),
+            "add an <intent> with the action android.intent.action.VIEW and the type application/vnd.mcp.tool",
         );
     }
 }

@@ -31,8 +31,8 @@ pub fn lint_provider(provider: &ToolProvider) -> Vec<LintFinding> {
     {
         findings.note(
             &provider.authority,
-            "it has no description of itself",
-            "answer get_provider_info, which is optional, with a name, a description and scopes",
+            "the provider has no description",
+            "implement the optional method get_provider_info: return a name, a description and scopes",
         );
     }
     findings.sorted()
@@ -51,20 +51,24 @@ fn lint_state(provider: &ToolProvider, findings: &mut LintFindings) {
         }
         ProviderState::Unavailable { reason } => findings.error(place, reason.clone(), ""),
         ProviderState::AuthorizationRequired { message, hint, intent } => {
-            findings.note(place, format!("it wants to be allowed first: {message}"), "");
+            findings.note(place, format!("it requires authorization: {message}"), "");
             if hint.is_none() {
-                findings.warning(place, "it does not say what the person is to do", "resolution_hint");
+                findings.warning(
+                    place,
+                    "resolution_hint is missing, so users do not know what to do",
+                    "return a resolution_hint",
+                );
             }
             match intent {
                 None => findings.warning(
                     place,
-                    "it names no screen for that, so that only its start screen can be opened",
-                    "authorize_intent, the action of an exported activity of this app",
+                    "authorize_intent is missing, so Toolway can only open the start screen of the app",
+                    "return authorize_intent with the action of an exported activity of this app",
                 ),
                 Some(intent) if intent.contains([' ', ':', ';', '/']) => findings.error(
                     place,
-                    format!("authorize_intent is {intent:?}, which is not an action"),
-                    "give the bare action, as in the activity's filter",
+                    format!("authorize_intent is {intent:?}, not an action"),
+                    "return only the action, as in the activity's intent filter",
                 ),
                 Some(_) => {}
             }
@@ -79,8 +83,8 @@ fn lint_tool(provider: &ToolProvider, tool: &SpecDocument, findings: &mut LintFi
     {
         findings.warning(
             &at,
-            format!("as {exposed} it is longer than models take once the device's name stands before it"),
-            "shorten it",
+            format!("its full name, the device's name and {exposed}, is too long for models"),
+            "shorten the name of the tool",
         );
     }
     let Some(parameters) = &tool.parameters else { return };
@@ -88,7 +92,7 @@ fn lint_tool(provider: &ToolProvider, tool: &SpecDocument, findings: &mut LintFi
     let empty = serde_json::Map::new();
     let properties = schema.get("properties").and_then(Value::as_object).unwrap_or(&empty);
     if schema.get("type").is_none() {
-        findings.warning(&at, "its schema does not say that it is of an object", "\"type\": \"object\"");
+        findings.warning(&at, "its schema has no \"type\"", "add \"type\": \"object\"");
     }
     for name in
         schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
@@ -96,21 +100,23 @@ fn lint_tool(provider: &ToolProvider, tool: &SpecDocument, findings: &mut LintFi
         if !properties.contains_key(name) {
             findings.error(
                 &at,
-                format!("{name} is required and not among its properties, so that no model knows what it is"),
-                "describe it, or do not require it",
+                format!("{name} is required but not defined in \"properties\""),
+                "define the property, or remove it from \"required\"",
             );
         }
     }
     for (name, property) in properties {
         if property.get("description").is_none() && property.get("enum").is_none() {
-            findings.note(&at, format!("{name} has no description"), "say what it is for, and in which form");
+            findings.note(&at, format!("{name} has no description"), "describe its purpose and format");
         }
         let is_number = property.get("type").and_then(Value::as_str) == Some("number");
         if is_number && provider.dialect != ProviderDialect::Cetp {
             findings.note(
                 &at,
-                format!("{name} is a number and arrives as a string: 3 as \"3\", 2.5 as \"2.5\""),
-                "read it so; declare an integer where it is one",
+                format!(
+                    "{name} is a number, and the provider gets it as a string: 3 as \"3\", 2.5 as \"2.5\""
+                ),
+                "parse the string, or declare an integer",
             );
         }
     }

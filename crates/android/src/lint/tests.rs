@@ -37,15 +37,15 @@ fn the_tutorials_manifest_has_two_known_problems() {
     let findings = manifest_of(include_bytes!("../../fixtures/tutorial/tutorial.apk"));
     let errors: Vec<_> = findings.iter().filter(|it| it.level == LintLevel::Error).cloned().collect();
     assert_eq!(errors.len(), 2, "{:#?}", lines(&errors));
-    has(&errors, LintLevel::Error, "<receiver .cetp.BootReceiver>", "it waits for the phone's start");
+    has(&errors, LintLevel::Error, "<receiver .cetp.BootReceiver>", "it handles BOOT_COMPLETED");
     has(
         &errors,
         LintLevel::Error,
         "<permission com.clawseed.permission.ACCESS_TOOLS>",
-        "no two apps that define the same permission",
+        "Android can't install two apps with different signers",
     );
     assert!(findings.iter().all(|it| it.level != LintLevel::Warning), "{:#?}", lines(&findings));
-    has(&findings, LintLevel::Note, "<application>", "its tools are called finance__…");
+    has(&findings, LintLevel::Note, "<application>", "its tools get the prefix finance__");
 }
 
 #[test]
@@ -54,8 +54,8 @@ fn an_open_provider_causes_a_warning() {
     assert_eq!(
         lines(&findings),
         [
-            "Warning <provider .Tools>: any app may call it: it is guarded by no permission",
-            "Note <application>: its tools are called notes__… where no other provider has that name already",
+            "Warning <provider .Tools>: any app can call it: it requires no permission",
+            "Note <application>: its tools get the prefix notes__, unless another provider already has it",
         ]
     );
     assert_eq!(
@@ -70,11 +70,11 @@ fn a_consumer_manifest_without_queries_is_reported_a7() {
     assert_eq!(
         lines(&findings),
         [
-            "Error <queries>: it asks for no sight of CETP's providers: on Android 11 and newer it finds none of them",
-            "Error <queries>: it asks for no sight of providers of the MCP dialects: on Android 11 and newer it \
-             finds none of them",
-            "Warning <queries>: it asks for no sight of providers that are found by their type: on Android 11 and \
-             newer it finds none of them",
+            "Error <queries>: the entry for CETP providers is missing: Android 11 and newer hide them from this app",
+            "Error <queries>: the entry for providers of the MCP dialects is missing: Android 11 and newer \
+             hide them from this app",
+            "Warning <queries>: the entry for providers with the MIME type of MCP is missing: Android 11 and \
+             newer hide them from this app",
         ]
     );
 }
@@ -84,17 +84,22 @@ fn every_problem_of_a_manifest_is_found() {
     let findings = manifest_of(include_bytes!("../../fixtures/broken/broken.apk"));
     let error = |place: &str, what: &str| has(&findings, LintLevel::Error, place, what);
     error("<service .NotExported>", "it is not exported");
-    has(&findings, LintLevel::Warning, "<service .NotExported>", "the compiler made a float of its version");
+    has(&findings, LintLevel::Warning, "<service .NotExported>", "its version was compiled to a float");
     error("<provider .Private>", "it is not exported");
-    has(&findings, LintLevel::Warning, "<provider .Private>", "it is not started early");
-    error("<service .Foreign>", "it does not say whether it is exported: Android 12");
-    error("<service .Foreign>", "its authority com.example.other.tools is served by no provider of this app");
-    error("<service .Foreign>", "\"one\", is not a number");
-    error("<service .Silent>", "it does not say its authority");
-    has(&findings, LintLevel::Warning, "<service .Silent>", "it does not say its version");
-    has(&findings, LintLevel::Warning, "<provider .Guarded>", "only reading or only writing is guarded");
-    has(&findings, LintLevel::Warning, "<application>", "its tools are called broken__…");
-    has(&findings, LintLevel::Note, "<application>", "nothing starts it with the phone");
+    has(&findings, LintLevel::Warning, "<provider .Private>", "android:initOrder is below 100");
+    error("<service .Foreign>", "android:exported is missing: Android 12");
+    error("<service .Foreign>", "its authority com.example.other.tools has no <provider> in this app");
+    error("<service .Foreign>", "\"one\" is not a number");
+    error("<service .Silent>", "its authority is missing");
+    has(&findings, LintLevel::Warning, "<service .Silent>", "its protocol version is missing");
+    has(
+        &findings,
+        LintLevel::Warning,
+        "<provider .Guarded>",
+        "only reading or only writing requires a permission",
+    );
+    has(&findings, LintLevel::Warning, "<application>", "its tools get the prefix broken__");
+    has(&findings, LintLevel::Note, "<application>", "the app does not start when the phone boots");
     assert!(findings.is_sorted_by_key(|it| it.level));
 }
 
@@ -102,7 +107,7 @@ fn every_problem_of_a_manifest_is_found() {
 fn mcp_apps_are_checked_by_their_dialect() {
     let weather = manifest_of(include_bytes!("../../fixtures/weather/weather.apk"));
     assert!(weather.iter().all(|it| it.level == LintLevel::Note), "{:#?}", lines(&weather));
-    has(&weather, LintLevel::Note, "<provider .McpToolProvider>", "its tools may act");
+    has(&weather, LintLevel::Note, "<provider .McpToolProvider>", "its tools may have side effects");
     let calculator = manifest_of(include_bytes!("../../fixtures/calculator/calculator.apk"));
     assert!(calculator.iter().all(|it| it.level == LintLevel::Note), "{:#?}", lines(&calculator));
 }
@@ -170,16 +175,16 @@ async fn missing_argument_checks_are_reported() {
     })
     .await;
     let findings = probe(&reach, &provider, SECOND, false).await.findings;
-    has(&findings, LintLevel::Warning, "com.example.notes.clawseed.tools", "an unknown tool ends in success");
-    has(&findings, LintLevel::Warning, "execute_tool", "a call without tool_name ends in success");
-    has(&findings, LintLevel::Warning, "tool find", "it runs without the arguments that it requires");
-    has(&findings, LintLevel::Warning, "tool find", "it runs with arguments that contradict its schema");
     has(
         &findings,
-        LintLevel::Error,
-        "tool all",
-        "called without arguments it ends in an answer that can't be read",
+        LintLevel::Warning,
+        "com.example.notes.clawseed.tools",
+        "an unknown tool returned success",
     );
+    has(&findings, LintLevel::Warning, "execute_tool", "a call without tool_name returned success");
+    has(&findings, LintLevel::Warning, "tool find", "it runs although required arguments are missing");
+    has(&findings, LintLevel::Warning, "tool find", "it accepts arguments that violate its schema");
+    has(&findings, LintLevel::Error, "tool all", "a call without arguments returned a malformed answer");
 }
 
 #[tokio::test]
@@ -196,9 +201,9 @@ async fn schemas_and_names_are_checked() {
     provider.prefix = Some("notes".to_owned());
     let findings = lint_provider(&provider);
     let long = "tool a_tool_with_a_name_that_is_much_longer_than_it_should_be";
-    has(&findings, LintLevel::Error, long, "missing is required and not among its properties");
-    has(&findings, LintLevel::Warning, long, "it is longer than models take");
-    has(&findings, LintLevel::Warning, long, "its schema does not say that it is of an object");
+    has(&findings, LintLevel::Error, long, "missing is required but not defined in \"properties\"");
+    has(&findings, LintLevel::Warning, long, "is too long for models");
+    has(&findings, LintLevel::Warning, long, "its schema has no \"type\"");
     has(&findings, LintLevel::Note, long, "n has no description");
     has(&findings, LintLevel::Warning, "tool silent", "it has no description");
 }
@@ -212,8 +217,13 @@ async fn an_intent_other_than_an_action_is_an_error() {
         intent: Some("intent:#Intent;action=x;end".to_owned()),
     };
     let findings = lint_provider(&provider);
-    has(&findings, LintLevel::Error, &provider.authority, "which is not an action");
-    has(&findings, LintLevel::Warning, &provider.authority, "it does not say what the person is to do");
+    has(&findings, LintLevel::Error, &provider.authority, "not an action");
+    has(
+        &findings,
+        LintLevel::Warning,
+        &provider.authority,
+        "resolution_hint is missing, so users do not know what to do",
+    );
 }
 
 #[tokio::test]
@@ -224,7 +234,7 @@ async fn tools_that_may_act_are_called_only_on_request() {
     assert_eq!(probed.calls, 0);
     assert_eq!(
         probed.skipped,
-        ["no tool was called: those of the dialect mcp-a may act; --execute calls them"]
+        ["no tool called: tools of the dialect mcp-a may have side effects; use --execute to call them"]
     );
     assert_eq!(probe(&reach, &provider, SECOND, true).await.calls, 2);
 }

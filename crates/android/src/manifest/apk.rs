@@ -21,16 +21,16 @@ const TABLE: &str = "resources.arsc";
 #[derive(Debug, thiserror::Error)]
 pub enum ApkError {
     /// Reading failed.
-    #[error("it can't be read: {0}")]
+    #[error("the file can't be read: {0}")]
     Io(#[from] io::Error),
     /// The file is not a valid ZIP file.
-    #[error("it is no APK: {0}")]
+    #[error("not an APK: {0}")]
     Zip(String),
     /// The file has no `AndroidManifest.xml`.
-    #[error("it is no APK: there is no AndroidManifest.xml in it")]
+    #[error("not an APK: AndroidManifest.xml is missing")]
     NoManifest,
     /// A part is larger than in any known app.
-    #[error("{part} has {bytes} bytes, at most {most} are read")]
+    #[error("{part} has {bytes} bytes; the maximum is {most}")]
     TooLarge {
         /// Name of the part.
         part: &'static str,
@@ -40,7 +40,7 @@ pub enum ApkError {
         most: u64,
     },
     /// The manifest is not a valid binary manifest.
-    #[error("its manifest can't be read: {0}")]
+    #[error("its AndroidManifest.xml can't be read: {0}")]
     Manifest(String),
 }
 
@@ -48,7 +48,7 @@ impl From<ZipError> for ApkError {
     fn from(error: ZipError) -> Self {
         match error {
             ZipError::Io(error) => Self::Io(error),
-            ZipError::InvalidArchive(_) => Self::Zip("it is not a ZIP file, or is incomplete".to_owned()),
+            ZipError::InvalidArchive(_) => Self::Zip("not a ZIP file, or incomplete".to_owned()),
             error => Self::Zip(error.to_string()),
         }
     }

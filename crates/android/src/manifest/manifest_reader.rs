@@ -42,10 +42,10 @@ pub(super) fn has_references(element: &XmlElement) -> bool {
 /// Reads a manifest, or returns the problem.
 pub(super) fn read_manifest(root: &XmlElement, resources: &ResourceTable<'_>) -> Result<AppManifest, String> {
     if root.name != "manifest" {
-        return Err("its outermost element is not <manifest>".to_owned());
+        return Err("the root element is not <manifest>".to_owned());
     }
     let package = root.attributes.iter().find(|it| it.name == "package").and_then(|it| it.text.clone());
-    let package = package.filter(|it| !it.is_empty()).ok_or("its package is missing")?;
+    let package = package.filter(|it| !it.is_empty()).ok_or("the package name is missing")?;
     let mut reader = ManifestReader { resources, package, references: 0 };
     Ok(reader.manifest(root))
 }

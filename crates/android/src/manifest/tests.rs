@@ -139,14 +139,14 @@ fn a_manifest_is_readable_without_its_resources() {
 #[test]
 fn invalid_apks_are_refused_with_a_message() {
     let read = |bytes: &[u8]| Apk::read(Cursor::new(bytes.to_vec()), None).unwrap_err().to_string();
-    assert!(read(b"").starts_with("it is no APK"), "{}", read(b""));
-    assert!(read(b"<manifest/>").starts_with("it is no APK"));
+    assert!(read(b"").starts_with("not an APK"), "{}", read(b""));
+    assert!(read(b"<manifest/>").starts_with("not an APK"));
     let mut empty = zip::ZipWriter::new(Cursor::new(Vec::new()));
     empty.start_file("a", zip::write::SimpleFileOptions::default()).unwrap();
     let empty = empty.finish().unwrap().into_inner();
-    assert_eq!(read(&empty), "it is no APK: there is no AndroidManifest.xml in it");
+    assert_eq!(read(&empty), "not an APK: AndroidManifest.xml is missing");
     let plain = zipped(&[("AndroidManifest.xml", b"<manifest package='a.b'/>")]);
-    assert_eq!(read(&plain), "its manifest can't be read: it is not binary XML");
+    assert_eq!(read(&plain), "its AndroidManifest.xml can't be read: not binary XML");
 }
 
 fn zipped(entries: &[(&str, &[u8])]) -> Vec<u8> {
@@ -185,8 +185,8 @@ fn nested(depth: usize, attributes: usize) -> Vec<u8> {
 #[test]
 fn the_nesting_of_elements_is_limited() {
     let refusal = |bytes: &[u8]| AppManifest::read(bytes).unwrap_err().to_string();
-    let too_much = "its manifest can't be read: it has more in it than any manifest has";
-    assert_eq!(refusal(&nested(20, 0)), "its manifest can't be read: its package is missing");
+    let too_much = "its AndroidManifest.xml can't be read: too many elements";
+    assert_eq!(refusal(&nested(20, 0)), "its AndroidManifest.xml can't be read: the package name is missing");
     assert_eq!(refusal(&nested(100_000, 0)), too_much);
     assert_eq!(refusal(&nested(10, 60_000)), too_much);
 }

@@ -24,11 +24,11 @@ const NONE: u32 = u32::MAX;
 /// Reason why bytes are not binary XML.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum XmlError {
-    #[error("it is not binary XML")]
+    #[error("not binary XML")]
     NotXml,
-    #[error("it ends too early, or its parts do not fit together")]
+    #[error("truncated or corrupt")]
     Broken,
-    #[error("it has more in it than any manifest has")]
+    #[error("too many elements")]
     TooMuch,
 }
 

@@ -88,7 +88,7 @@ fn required(bundle: &Bundle, tool: &str, notes: &mut ProviderNotes) -> Vec<Strin
             if names.len() > bounds::INPUTS {
                 notes.flag(
                     Some(tool),
-                    format!("it requires {} parameters; {} count", names.len(), bounds::INPUTS),
+                    format!("it requires {} parameters; the maximum is {}", names.len(), bounds::INPUTS),
                 );
             }
             names.iter().take(bounds::INPUTS).cloned().collect()
@@ -96,7 +96,7 @@ fn required(bundle: &Bundle, tool: &str, notes: &mut ProviderNotes) -> Vec<Strin
         Some(BundleValue::Other(class)) if class == STRINGS => {
             notes.flag(
                 Some(tool),
-                "which of its parameters it requires can't be read from here; none counts as required",
+                "its list of required parameters can't be read over adb; none counts as required",
             );
             Vec::new()
         }

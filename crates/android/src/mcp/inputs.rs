@@ -54,7 +54,8 @@ fn describe(name: &str, tool: &RawValue, notes: &mut ProviderNotes) -> Option<Pr
         }
     };
     if inputs.len() > bounds::INPUTS {
-        notes.refuse(Some(name), format!("it has {} inputs; {} are taken", inputs.len(), bounds::INPUTS));
+        notes
+            .refuse(Some(name), format!("it has {} inputs; the maximum is {}", inputs.len(), bounds::INPUTS));
         return None;
     }
     let mut properties: Vec<(String, String)> = Vec::new();
@@ -62,11 +63,11 @@ fn describe(name: &str, tool: &RawValue, notes: &mut ProviderNotes) -> Option<Pr
     for input in &inputs {
         let Some(input_name) = input.get("name").and_then(Value::as_str).filter(|name| !name.is_empty())
         else {
-            notes.flag(Some(name), "one of its inputs has no name and is left out");
+            notes.flag(Some(name), "one of its inputs has no name and is ignored");
             continue;
         };
         if properties.iter().any(|(known, _)| known == input_name) {
-            notes.flag(Some(name), format!("two of its inputs are called {:?}", cut(input_name, 100)));
+            notes.flag(Some(name), format!("two of its inputs have the name {:?}", cut(input_name, 100)));
             continue;
         }
         let class = input.get("type").and_then(Value::as_str).unwrap_or_default();

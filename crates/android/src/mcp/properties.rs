@@ -43,10 +43,7 @@ pub(crate) fn schema(
     let (properties, others) = match whole(&members) {
         None => (members, Vec::new()),
         Some(properties) => {
-            flag(
-                "its schema is a whole schema where a map of properties belongs; it was taken apart"
-                    .to_owned(),
-            );
+            flag("its map of properties is a complete schema; its properties were used".to_owned());
             if let Some(names) = members.get("required") {
                 required.extend(serde_json::from_str::<Vec<String>>(names.get()).unwrap_or_default());
             }
@@ -69,7 +66,7 @@ pub(crate) fn schema(
     let known: BTreeSet<&str> = properties.0.iter().map(|(name, _)| name.as_str()).collect();
     for name in &required {
         if !known.contains(name.as_str()) {
-            flag(format!("it requires {:?}, which it does not describe", cut(name, 100)));
+            flag(format!("it requires {:?} but does not define it", cut(name, 100)));
         }
     }
     let mut all = vec![("type", r#""object""#.to_owned()), ("properties", object(written))];
@@ -98,7 +95,7 @@ fn property(name: &str, value: &RawValue, flag: &mut impl FnMut(String)) -> (Str
     let shown = || cut(name, 100);
     let Some(fields) = ObjectMembers::of(value) else {
         let word = serde_json::from_str::<String>(value.get()).ok().and_then(|word| json_type(&word));
-        flag(format!("its parameter {:?} is not described by an object", shown()));
+        flag(format!("the schema of its parameter {:?} is not an object", shown()));
         return (word.map_or_else(|| "{}".to_owned(), of_type), false);
     };
     let mut wanted = false;

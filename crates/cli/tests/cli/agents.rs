@@ -104,6 +104,6 @@ fn without_a_terminal_a_line_says_which() {
     assert_eq!(ended.stdout, "cook may use 3 of 5 tools\n");
     let put = server.wait_for_request("PUT", "/api/agents/cook").json();
     assert_eq!(put["tools"], json!(["builtin/get_current_time", "builtin/http_request", "pixel-8/camera"]));
-    folder.run_with_input(&arguments, "9\n").assert_failure(2, "is no number from 1 to 5");
+    folder.run_with_input(&arguments, "9\n").assert_failure(2, "is not a number from 1 to 5");
     folder.run(&arguments).assert_failure(1, "nothing was changed");
 }

@@ -75,7 +75,7 @@ fn invalid_definitions_are_rejected_without_changes() {
         .run(["mcp", "add", "one", "--command", "b"])
         .assert_failure(1, "the MCP server one already exists");
     folder.run(["mcp", "add", "own", "--command", "b"]).assert_failure(2, "reserved for Toolway");
-    folder.run(["mcp", "add", "No!", "--command", "b"]).assert_failure(2, "can't be a server's name");
+    folder.run(["mcp", "add", "No!", "--command", "b"]).assert_failure(2, "is not a valid server name");
     folder
         .run(["mcp", "add", "two", "--url", "ftp://x.example"])
         .assert_failure(2, "is not supported for MCP servers");
@@ -138,7 +138,7 @@ fn servers_of_another_program_are_imported() {
     assert!(again.stdout.contains("GitHub: not added: already exists"), "{again:?}");
     assert_eq!(std::fs::read_to_string(&theirs).unwrap(), text, "their file is theirs");
     std::fs::write(&theirs, "{}").unwrap();
-    folder.run(["mcp", "import", path]).assert_failure(1, "no \"mcpServers\"");
+    folder.run(["mcp", "import", path]).assert_failure(1, "\"mcpServers\" and \"servers\" are both missing");
     folder.run(["mcp", "import", "/nowhere"]).assert_failure(1, "file not found");
 }
 

@@ -50,7 +50,7 @@ fn the_deciding_rule_is_shown_with_its_location() {
     assert!(names.contains(&json!("get_current_time")) && !names.contains(&json!("read_file")), "{names:?}");
 
     let owner = folder.run(["policy", "test", "read_file", "--principal", "owner"]).assert_success().stdout;
-    assert!(owner.contains("so policy.default applies") && owner.contains("allowed\n"), "{owner}");
+    assert!(owner.contains("policy.default applies") && owner.contains("allowed\n"), "{owner}");
     folder
         .run(["policy", "test", "read_file", "--principal", "nobody"])
         .assert_failure(1, "no token has the id or label");

@@ -56,10 +56,11 @@ impl Policy {
                     self.ruleset.rules.len()
                 )
             }
-            None => {
-                let rules = self.ruleset.rules.len();
-                format!("none of the {rules} rules matches, so policy.default applies")
-            }
+            None => match self.ruleset.rules.len() {
+                0 => "there are no rules; policy.default applies".to_owned(),
+                1 => "the only rule does not match; policy.default applies".to_owned(),
+                rules => format!("none of the {rules} rules matches; policy.default applies"),
+            },
         };
         let approval = self.approval_requirement(decision);
         if let Some(agent) =

@@ -59,12 +59,12 @@ impl fmt::Display for BadAttachment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::ImageType(form) => {
-                write!(f, "a picture of the type {form:?}; models support {}", IMAGE_TYPES.join(", "))
+                write!(f, "unsupported image type {form:?}; models support {}", IMAGE_TYPES.join(", "))
             }
             Self::Base64 => f.write_str("its data is not base64"),
             Self::TooLong => write!(f, "its text is longer than {MAX_TEXT} bytes"),
             Self::Blank => f.write_str("it is empty"),
-            Self::Kind(kind) => write!(f, "{kind} can't be sent to a model; pictures and texts can"),
+            Self::Kind(kind) => write!(f, "{kind} can't be sent to a model; send images or text"),
         }
     }
 }

@@ -123,8 +123,8 @@ async fn a_server_in_the_settings_can_be_changed_only_there() {
 async fn invalid_servers_are_refused_and_problems_of_the_file_are_shown() {
     let bench = GatewayHarness::new().await;
     for (name, body, word) in [
-        ("Docs", somewhere(), "can't be a server's name"),
-        ("docs", json!({}), "neither command nor url"),
+        ("Docs", somewhere(), "is not a valid server name"),
+        ("docs", json!({}), "command and url are both missing"),
         ("docs", json!({"url": "ftp://x"}), "is not supported"),
         ("docs", json!({"url": "http://127.0.0.1:9", "headers": {"Host": "x"}}), "sets this header itself"),
         ("docs", json!({"url": "http://127.0.0.1:9", "header": {}}), "unknown field"),

@@ -250,7 +250,7 @@ async fn the_deciding_rule_can_be_tested_for_any_principal() {
         owner["decision"],
         json!({
             "effect": "allow", "rule": null,
-            "reason": "none of the 2 rules matches, so policy.default applies", "definition": null,
+            "reason": "none of the 2 rules matches; policy.default applies", "definition": null,
             "requires_approval": false, "caller_may_answer": false, "read_only": false,
             "permissions": [{"permission": "device.location", "state": "ask"}],
         })

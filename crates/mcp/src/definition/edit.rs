@@ -14,7 +14,7 @@ pub enum DefinitionEditError {
     #[error("it is not TOML: {0}")]
     NotToml(#[from] TomlError),
     /// `servers` is an inline table.
-    #[error("`servers` is written as one value; each server needs a table [servers.NAME] of its own")]
+    #[error("`servers` is a single value; use a table [servers.NAME] for each server")]
     ServersNotTables,
 }
 

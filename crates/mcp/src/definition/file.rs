@@ -45,7 +45,7 @@ impl ServersFile {
             Err(error) => {
                 let at = error.span().map_or(0, |span| span.start);
                 let message = format!("not TOML: {}", error.message().replace('\n', ", "));
-                let hint = "strings stand in quotes: command = \"npx\"";
+                let hint = "put strings in quotes: command = \"npx\"";
                 wrong.push(TextProblem::new(at, message).with_hint(hint));
             }
         }
@@ -56,19 +56,18 @@ impl ServersFile {
         for (key, value) in table {
             if key.get_ref() != "servers" {
                 let message = format!("unknown field {:?}", key.get_ref());
-                let hint = "each server stands in a table of its own, [servers.NAME]";
+                let hint = "use a table [servers.NAME] for each server";
                 wrong.push(TextProblem::at(key.span(), message).with_hint(hint));
                 continue;
             }
             let at = key.span().start;
             let DeValue::Table(servers) = value.into_inner() else {
-                let hint = "write a table for each server, [servers.NAME]";
+                let hint = "use a table [servers.NAME] for each server";
                 wrong.push(TextProblem::new(at, "servers must be a table").with_hint(hint));
                 continue;
             };
             if servers.len() > MAX_SERVERS {
-                let message =
-                    format!("there are {} servers; at most {MAX_SERVERS} are allowed", servers.len());
+                let message = format!("there are {} servers; the maximum is {MAX_SERVERS}", servers.len());
                 wrong.push(TextProblem::new(at, message).with_hint("remove some"));
                 continue;
             }
@@ -116,7 +115,7 @@ impl ServersFile {
 }
 
 /// Hint for errors in the file.
-const FORM: &str = "docs/mcp-servers.md says what may stand here";
+const FORM: &str = "see docs/mcp-servers.md for the format";
 
 /// Records the offset of each field, by the field name of a [`DefinitionError`].
 fn record_offsets(value: &DeValue<'_>, prefix: &str, places: &mut BTreeMap<String, usize>) {

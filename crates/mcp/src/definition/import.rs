@@ -24,10 +24,10 @@ pub enum ImportFileError {
     #[error("it is not JSON: {0}")]
     NotJson(String),
     /// The file contains no servers.
-    #[error("it has no \"mcpServers\" and no \"servers\" in it")]
+    #[error("\"mcpServers\" and \"servers\" are both missing")]
     NoServers,
     /// The file contains too many servers.
-    #[error("it has {0} servers; at most {MAX_ENTRIES} are read")]
+    #[error("it has {0} servers; the maximum is {MAX_ENTRIES}")]
     TooMany(usize),
 }
 

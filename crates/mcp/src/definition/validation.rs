@@ -46,8 +46,8 @@ pub fn check_name(name: &str) -> Result<Slug, DefinitionError> {
     let slug: Slug = name.parse().map_err(|_| {
         DefinitionError::new(
             "name",
-            format!("{name:?} can't be a server's name"),
-            "write a lower-case letter, then up to 23 of a-z, 0-9 and -, as github or my-notes",
+            format!("{name:?} is not a valid server name"),
+            "use a lower-case letter, then up to 23 of a-z, 0-9 and -, for example github or my-notes",
         )
     })?;
     if slug.is_reserved() {
@@ -78,13 +78,13 @@ impl ServerDefinition {
             }
             (Some(_), Some(_)) => flaws.push(DefinitionError::new(
                 "url",
-                "command and url are both given",
-                "leave out one of them: a server is a program that is run here, or is at an address",
+                "command and url are both set",
+                "remove one: a server is either a local program or a URL",
             )),
             (None, None) => flaws.push(DefinitionError::new(
                 "command",
-                "it says neither command nor url",
-                "write the program to run, command = \"npx\", or the address, url = \"https://…\"",
+                "command and url are both missing",
+                "set a program, command = \"npx\", or a URL, url = \"https://…\"",
             )),
         }
         if flaws.is_empty() { Ok(()) } else { Err(flaws) }
@@ -93,18 +93,22 @@ impl ServerDefinition {
     fn check_command(&self, command: &str, flaws: &mut Vec<DefinitionError>) {
         let path = Path::new(command);
         if command.trim().is_empty() {
-            flaws.push(DefinitionError::new("command", "it is empty", "write the program to run, as npx"));
+            flaws.push(DefinitionError::new(
+                "command",
+                "it is empty",
+                "set the program to run, for example npx",
+            ));
         } else if path.is_relative() && path.components().count() > 1 {
             flaws.push(DefinitionError::new(
                 "command",
-                format!("{command:?} depends on the folder that one is in"),
-                "write the name of a program that the system finds, or a whole path from the root",
+                format!("{command:?} is a relative path"),
+                "use the name of a program on PATH, or an absolute path",
             ));
         } else if command.contains(char::is_whitespace) && !path.is_absolute() {
             flaws.push(DefinitionError::new(
                 "command",
-                format!("{command:?} has spaces in it, and no shell takes it apart"),
-                "write the program alone, and each of its arguments in args",
+                format!("{command:?} contains spaces, and no shell splits it"),
+                "set only the program, and put each argument into args",
             ));
         }
         check_text_length("command", command, flaws);
@@ -118,8 +122,8 @@ impl ServerDefinition {
             if name.is_empty() || name.contains(['=', '\0']) {
                 flaws.push(DefinitionError::new(
                     &field,
-                    format!("{name:?} can't be a variable's name"),
-                    "write it without = and not empty, as LOG_LEVEL",
+                    format!("{name:?} is not a valid variable name"),
+                    "use a name without =, for example LOG_LEVEL",
                 ));
             }
             check_text_length(&field, value, flaws);
@@ -131,7 +135,7 @@ impl ServerDefinition {
                 flaws.push(DefinitionError::new(
                     "cwd",
                     "it is empty",
-                    "write the folder to run in, or leave it out",
+                    "set the folder to run in, or remove it",
                 ));
             }
             check_text_length("cwd", &cwd, flaws);
@@ -151,8 +155,8 @@ impl ServerDefinition {
             if self.headers.keys().any(|name| name.eq_ignore_ascii_case("authorization")) {
                 flaws.push(DefinitionError::new(
                     "oauth",
-                    "the header Authorization is given too, and both would say who comes",
-                    "leave out one of them",
+                    "the header Authorization is set too",
+                    "remove one of them",
                 ));
             }
             check_oauth(oauth, flaws);
@@ -169,8 +173,8 @@ impl ServerDefinition {
         for (field, _) in given.into_iter().filter(|(_, given)| *given) {
             flaws.push(DefinitionError::new(
                 field,
-                "it is of no use to a server that is a program",
-                "leave it out, or write url in the place of command",
+                "it does not apply to a program",
+                "remove it, or use url instead of command",
             ));
         }
     }
@@ -182,8 +186,8 @@ impl ServerDefinition {
         for (field, _) in given.into_iter().filter(|(_, given)| *given) {
             flaws.push(DefinitionError::new(
                 field,
-                "it is of no use to a server at an address",
-                "leave it out, or write command in the place of url",
+                "it does not apply to a URL",
+                "remove it, or use command instead of url",
             ));
         }
     }
@@ -192,25 +196,22 @@ impl ServerDefinition {
 /// Checks the address of a server.
 fn check_url(address: &str) -> Result<(), DefinitionError> {
     let flaw = |message: String, hint: &str| Err(DefinitionError::new("url", message, hint));
-    let form = "write it as https://mcp.example.com/mcp";
+    let form = "use a URL such as https://mcp.example.com/mcp";
     let url = match Url::parse(address) {
         Ok(url) => url,
-        Err(error) => return flaw(format!("it is not an address ({error})"), form),
+        Err(error) => return flaw(format!("it is not a URL ({error})"), form),
     };
     if !matches!(url.scheme(), "http" | "https") {
         return flaw(format!("{}: is not supported for MCP servers", url.scheme()), form);
     }
     if !url.has_host() {
-        return flaw("it names no host".to_owned(), form);
+        return flaw("the host is missing".to_owned(), form);
     }
     if !url.username().is_empty() || url.password().is_some() {
-        return flaw(
-            "there is a user's name in it".to_owned(),
-            "say who comes in headers: Authorization = \"secret:NAME\"",
-        );
+        return flaw("it contains a user name".to_owned(), "use headers: Authorization = \"secret:NAME\"");
     }
     if url.fragment().is_some() {
-        return flaw("what stands behind # is sent to no server".to_owned(), "leave it out");
+        return flaw("it contains a fragment (#), which is never sent".to_owned(), "leave it out");
     }
     Ok(())
 }
@@ -221,8 +222,8 @@ fn check_header(name: &str, value: &str, flaws: &mut Vec<DefinitionError>) {
     if http::HeaderName::try_from(name).is_err() {
         flaws.push(DefinitionError::new(
             &field,
-            format!("{name:?} can't be a header's name"),
-            "write it with letters, digits and -, as X-Api-Key",
+            format!("{name:?} is not a valid header name"),
+            "use letters, digits and -, for example X-Api-Key",
         ));
     } else if RESERVED.contains(&lower.as_str()) || lower.starts_with(RESERVED_START) {
         flaws.push(DefinitionError::new(&field, "the protocol sets this header itself", "leave it out"));
@@ -232,8 +233,8 @@ fn check_header(name: &str, value: &str, flaws: &mut Vec<DefinitionError>) {
     if !has_secret && (http::HeaderValue::try_from(value).is_err() || !value.is_ascii()) {
         flaws.push(DefinitionError::new(
             &field,
-            "it has characters that no header may hold",
-            "write it in one line of ASCII, without control characters",
+            "it contains characters that are invalid in a header",
+            "use one line of ASCII without control characters",
         ));
     }
     check_text_length(&field, value, flaws);
@@ -244,23 +245,19 @@ fn check_oauth(oauth: &OauthDefinition, flaws: &mut Vec<DefinitionError>) {
         flaws.push(DefinitionError::new(
             "oauth.client_id",
             "it is empty",
-            "leave it out where none was registered",
+            "remove it if no client is registered",
         ));
     }
     if let Some(value) = &oauth.client_secret {
         let field = "oauth.client_secret";
         if oauth.client_id.is_none() {
-            flaws.push(DefinitionError::new(
-                field,
-                "there is no client_id that it belongs to",
-                "write client_id too",
-            ));
+            flaws.push(DefinitionError::new(field, "client_id is missing", "set client_id too"));
         }
         if !check_secret_reference(field, value, flaws) {
             flaws.push(DefinitionError::new(
                 field,
-                "it is the secret itself",
-                "keep it with `toolway secrets set NAME` and write client_secret = \"secret:NAME\"",
+                "it contains the secret itself",
+                "store it with `toolway secrets set NAME` and set client_secret = \"secret:NAME\"",
             ));
         }
     }
@@ -272,8 +269,8 @@ fn check_oauth(oauth: &OauthDefinition, flaws: &mut Vec<DefinitionError>) {
         if !is_trustworthy(address) {
             flaws.push(DefinitionError::new(
                 field,
-                "it is no address that can be trusted",
-                "write an https address, as https://auth.example.com",
+                "it is not a trusted URL",
+                "use an https URL, for example https://auth.example.com",
             ));
         }
     }
@@ -285,8 +282,8 @@ fn check_oauth(oauth: &OauthDefinition, flaws: &mut Vec<DefinitionError>) {
     for scope in oauth.scopes.iter().filter(|scope| !is_scope(scope)) {
         flaws.push(DefinitionError::new(
             "oauth.scopes",
-            format!("{scope:?} can't be a scope"),
-            "write each scope by itself, without spaces",
+            format!("{scope:?} is not a valid scope"),
+            "write each scope as a separate entry, without spaces",
         ));
     }
 }
@@ -312,8 +309,8 @@ fn check_secret_reference(field: &str, value: &str, flaws: &mut Vec<DefinitionEr
     if !is_plain {
         flaws.push(DefinitionError::new(
             field,
-            format!("{name:?} can't be the name of a secret"),
-            "write secret:NAME with letters, digits, _ and -; `toolway secrets list` shows the names",
+            format!("{name:?} is not a valid secret name"),
+            "use secret:NAME with letters, digits, _ and -; `toolway secrets list` shows the names",
         ));
     }
     true
@@ -321,18 +318,18 @@ fn check_secret_reference(field: &str, value: &str, flaws: &mut Vec<DefinitionEr
 
 fn check_text_length(field: &str, text: &str, flaws: &mut Vec<DefinitionError>) {
     if text.len() > MAX_TEXT {
-        let message = format!("it has {} bytes; at most {MAX_TEXT} are allowed", text.len());
+        let message = format!("it has {} bytes; the maximum is {MAX_TEXT}", text.len());
         flaws.push(DefinitionError::new(field, message, "shorten it"));
     }
     if text.contains('\0') {
-        flaws.push(DefinitionError::new(field, "there is a zero byte in it", "remove it"));
+        flaws.push(DefinitionError::new(field, "it contains a zero byte", "remove it"));
     }
 }
 
 fn check_count(field: &str, count: usize, flaws: &mut Vec<DefinitionError>) {
     if count > MAX_MANY {
-        let message = format!("there are {count}; at most {MAX_MANY} are allowed");
-        flaws.push(DefinitionError::new(field, message, "leave some out"));
+        let message = format!("it has {count} entries; the maximum is {MAX_MANY}");
+        flaws.push(DefinitionError::new(field, message, "remove some"));
     }
 }
 

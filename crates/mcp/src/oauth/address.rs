@@ -25,21 +25,21 @@ pub fn is_loopback(url: &Url) -> bool {
 /// [`OauthError::Address`].
 pub(super) fn usable_address(what: &'static str, address: &str, resource: &Url) -> Result<Url, OauthError> {
     let wrong = |why| OauthError::Address { what, address: sanitize(address), why };
-    let url = Url::parse(address).map_err(|_| wrong("it is no address"))?;
+    let url = Url::parse(address).map_err(|_| wrong("it is not a URL"))?;
     if url.host_str().is_none_or(str::is_empty) {
-        return Err(wrong("it names no host"));
+        return Err(wrong("the host is missing"));
     }
     if !url.username().is_empty() || url.password().is_some() {
-        return Err(wrong("it holds a name or a password"));
+        return Err(wrong("it contains a user name or password"));
     }
     let here = is_loopback(&url);
     if here && !is_loopback(resource) {
-        return Err(wrong("it is on this computer, and the server is not"));
+        return Err(wrong("it is on this computer, but the server is not"));
     }
     match url.scheme() {
         "https" => Ok(url),
         "http" if here => Ok(url),
-        "http" => Err(wrong("secrets would go over the network in the clear; it must be https")),
+        "http" => Err(wrong("it must be https, or secrets would be sent unencrypted")),
         _ => Err(wrong("it must be https")),
     }
 }
@@ -50,12 +50,12 @@ pub(super) fn usable_address(what: &'static str, address: &str, resource: &Url) 
 /// [`OauthError::Address`].
 pub(super) fn server_url(address: &str) -> Result<Url, OauthError> {
     let wrong = |why| OauthError::Address { what: "the server's address", address: sanitize(address), why };
-    let mut url = Url::parse(address).map_err(|_| wrong("it is no address"))?;
+    let mut url = Url::parse(address).map_err(|_| wrong("it is not a URL"))?;
     if !matches!(url.scheme(), "http" | "https") {
         return Err(wrong("it is neither http nor https"));
     }
     if url.scheme() == "http" && !is_loopback(&url) {
-        return Err(wrong("tokens would go over the network in the clear; it must be https"));
+        return Err(wrong("it must be https, or tokens would be sent unencrypted"));
     }
     url.set_fragment(None);
     Ok(url)

@@ -79,7 +79,7 @@ async fn fetch_resource_metadata(
             Url::parse(&place).map_err(|_| OauthError::Address {
                 what: "the resource metadata",
                 address: sanitize(&place),
-                why: "it is no address",
+                why: "it is not a URL",
             })?
         } else {
             usable_address("the resource metadata", &place, server)?

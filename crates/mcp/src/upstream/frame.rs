@@ -28,7 +28,7 @@ pub(super) fn notification(method: &str, params: Option<&str>) -> Bytes {
 
 /// The notification that a request is cancelled.
 pub(super) fn cancelled(id: u64) -> Bytes {
-    let params = format!(r#"{{"requestId":{id},"reason":"nobody waits for it any more"}}"#);
+    let params = format!(r#"{{"requestId":{id},"reason":"the request was abandoned"}}"#);
     notification("notifications/cancelled", Some(&params))
 }
 
@@ -99,7 +99,7 @@ pub(super) fn parse(text: &[u8]) -> Result<IncomingMessage<'_>, String> {
         }
         JsonRpcEnvelope { id: Some(id), result: Some(result), .. } => match parse_id(id) {
             Some(id) => Ok(IncomingMessage::Result(id, result)),
-            None => Err(format!("it answers {id}, which nobody asked")),
+            None => Err(format!("it answers {id}, an unknown request")),
         },
         _ => Err("it is neither a request, a notification nor an answer".to_owned()),
     }

@@ -50,7 +50,7 @@ impl FromStr for BaseUrl {
             return Err(InvalidBaseUrl::Extras);
         }
         if url.host_str().is_none_or(str::is_empty) {
-            return Err(InvalidBaseUrl::Malformed("it names no host".to_owned()));
+            return Err(InvalidBaseUrl::Malformed("the host is missing".to_owned()));
         }
         Ok(Self(url))
     }

@@ -31,16 +31,17 @@ fn images_are_described_and_not_written_as_base64_m13() {
         envelope_text(&outcome, ImagePlacement::InNextMessage, COMMON_IMAGE_TYPES),
         concat!(
             r#"{"status":"success","result":"one","content":["#,
-            r#"{"mimeType":"image/png","note":"The picture is in the message that follows.","type":"image"},"#,
-            r#"{"mimeType":"image/tiff","note":"This model can't be shown pictures of this kind.","type":"image"}]}"#
+            r#"{"mimeType":"image/png","note":"The image is in the next message.","type":"image"},"#,
+            r#"{"mimeType":"image/tiff","note":"This model does not accept images of this type.","type":"image"}]}"#
         )
     );
     assert!(
         envelope_text(&outcome, ImagePlacement::Omitted, COMMON_IMAGE_TYPES)
-            .contains("This model can't be shown pictures.")
+            .contains("This model does not accept images.")
     );
     assert!(
-        envelope_text(&outcome, ImagePlacement::InResult, COMMON_IMAGE_TYPES).contains("beside this text")
+        envelope_text(&outcome, ImagePlacement::InResult, COMMON_IMAGE_TYPES)
+            .contains("attached to this result")
     );
     assert_eq!(sendable_images(&outcome, COMMON_IMAGE_TYPES).collect::<Vec<_>>(), [("aGk=", "image/png")]);
 }

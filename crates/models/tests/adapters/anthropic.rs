@@ -126,7 +126,7 @@ fn images_stay_in_the_result_and_failures_set_is_error_m13() {
     let id = conversations::id(1).to_string();
     let mark = json!({"type": "ephemeral"});
     let image = |media_type: &str, data: &str| json!({"type": "image", "source": {"type": "base64", "media_type": media_type, "data": data}});
-    let beside = |media_type: &str| json!({"type": "image", "mimeType": media_type, "note": "The picture stands beside this text."});
+    let beside = |media_type: &str| json!({"type": "image", "mimeType": media_type, "note": "The image is attached to this result."});
     let said = json!({"status": "success", "result": "Taken.", "content": [beside("image/png")]});
     let expected = json!([{
         "type": "tool_result", "tool_use_id": id, "cache_control": mark,
@@ -136,7 +136,7 @@ fn images_stay_in_the_result_and_failures_set_is_error_m13() {
 
     // Several in their order; one that the API would refuse is named.
     let unseen = json!({"type": "image", "mimeType": "image/png",
-                        "note": "This model can't be shown pictures of this kind."});
+                        "note": "This model does not accept images of this type."});
     let said = json!({"status": "success", "result": "",
                       "content": [beside("image/jpeg"), beside("image/gif"), unseen]});
     let expected = json!([{

@@ -1,5 +1,5 @@
-//! `http_request`: makes an HTTP request to a URL (docs/tools.md). Where it may go and how much it
-//! reads is the guarded client's affair.
+//! `http_request`: makes an HTTP request to a URL (docs/tools.md). [`GuardedClient`] restricts the
+//! addresses and the size of the response.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -94,7 +94,7 @@ fn build_request(given: HttpRequestArguments) -> Result<WebRequest, ToolError> {
     for (name, value) in given.headers.iter().flatten() {
         request_header(&mut request.headers, name, value, false).map_err(|bad| invalid(bad.to_string()))?;
     }
-    // Models like to fill in every field; nothing is no body.
+    // Models often fill in every field, so an empty body counts as none.
     request.body = given.body.filter(|body| !body.is_empty()).map(String::into_bytes);
     if let Some(body) = &request.body {
         if matches!(request.method, Method::GET | Method::HEAD) {
@@ -107,7 +107,7 @@ fn build_request(given: HttpRequestArguments) -> Result<WebRequest, ToolError> {
     Ok(request)
 }
 
-/// Says what a body is, where the caller did not.
+/// Sets the content type of a body, unless the caller has set it.
 fn set_default_content_type(headers: &mut HeaderMap, body: &[u8]) {
     let starts = body.iter().find(|byte| !byte.is_ascii_whitespace());
     let is_json =

@@ -8,7 +8,7 @@ use toolway_core::Tool;
 use toolway_files::owner_file;
 
 use super::http::HttpDefinition;
-use super::{LoadedDefinitions, OwnTool, OwnToolDeps, RefusedDefinition, command};
+use super::{LoadedDefinitions, OwnTool, OwnToolDeps, OwnToolError, RefusedDefinition, command};
 use crate::naming::check_own_name;
 
 /// Kinds of tools.
@@ -19,7 +19,12 @@ pub(super) fn read_into(loaded: &mut LoadedDefinitions, path: &Path, working_dir
     match text(path) {
         Ok(text) => parse_into(loaded, &text, path, working_dir, kit),
         Err(reason) => {
-            loaded.refused.push(RefusedDefinition { file: path.to_owned(), line: 1, name: None, reason });
+            loaded.refused.push(RefusedDefinition {
+                file: path.to_owned(),
+                line: 1,
+                name: None,
+                reason: reason.into(),
+            });
         }
     }
 }
@@ -31,7 +36,7 @@ pub(super) fn read_into(loaded: &mut LoadedDefinitions, path: &Path, working_dir
 pub(super) fn text(path: &Path) -> Result<String, String> {
     match owner_file::read_text(path, owner_file::MAX_BYTES) {
         Ok(Some(text)) => Ok(text),
-        Ok(None) => Err("the file can't be read: there is no such file".to_owned()),
+        Ok(None) => Err("the file can't be read: file not found".to_owned()),
         Err(problem) => Err(problem.message),
     }
 }
@@ -44,18 +49,18 @@ pub(super) fn parse_into(
     working_dir: &Path,
     kit: &OwnToolDeps,
 ) {
-    let refused = |name: Option<String>, error: DefinitionFileError| RefusedDefinition {
+    let refused = |name: Option<String>, error: EntryError| RefusedDefinition {
         file: path.to_owned(),
         line: error.line,
         name,
-        reason: error.message,
+        reason: error.reason,
     };
     let file = match DefinitionFile::parse(text) {
         Ok(file) => file,
-        Err(error) => return loaded.refused.push(refused(None, error)),
+        Err(error) => return loaded.refused.push(refused(None, error.into())),
     };
     let env = CommandEnv { environment: kit.environment.clone(), base_dir: working_dir.to_owned() };
-    loaded.refused.extend(file.unknown.into_iter().map(|error| refused(None, error)));
+    loaded.refused.extend(file.unknown.into_iter().map(|error| refused(None, error.into())));
     for entry in file.entries {
         let name = entry.name().map(str::to_owned);
         let line = entry.position().line;
@@ -68,14 +73,26 @@ pub(super) fn parse_into(
     }
 }
 
+/// An invalid entry and its line.
+struct EntryError {
+    line: usize,
+    reason: OwnToolError,
+}
+
+impl From<DefinitionFileError> for EntryError {
+    fn from(error: DefinitionFileError) -> Self {
+        Self { line: error.line, reason: error.message.into() }
+    }
+}
+
 fn tool(
     entry: DefinitionEntry<'_>,
     loaded: &LoadedDefinitions,
     env: &CommandEnv,
     kit: &OwnToolDeps,
-) -> Result<(&'static str, Arc<dyn Tool>), DefinitionFileError> {
-    let place = entry.position();
-    let wrong = |reason: String| DefinitionFileError::at(place, reason);
+) -> Result<(&'static str, Arc<dyn Tool>), EntryError> {
+    let line = entry.position().line;
+    let wrong = |message: String| EntryError { line, reason: message.into() };
     let kind = entry.kind(KINDS)?;
     if let Some(name) = entry.name() {
         check_own_name(name).map_err(|bad| wrong(bad.to_string()))?;
@@ -85,14 +102,15 @@ fn tool(
         "http" => {
             let (described, definition) = entry.read::<HttpDefinition>()?;
             let spec = described.spec().map_err(|problem| wrong(problem.to_string()))?;
-            definition.into_tool(spec, Arc::clone(&kit.client), Arc::clone(&kit.secrets))
+            let tool = definition.into_tool(spec, Arc::clone(&kit.client), Arc::clone(&kit.secrets));
+            tool.map_err(|reason| EntryError { line, reason })?
         }
         _ => {
             let (described, definition) = entry.read::<CommandDefinition>()?;
-            command::tool(described, definition, env)
+            command::tool(described, definition, env).map_err(wrong)?
         }
     };
-    Ok((kind, tool.map_err(wrong)?))
+    Ok((kind, tool))
 }
 
 /// Checks that no other tool has the name.

@@ -52,15 +52,16 @@ use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 use serde::Deserialize;
 use serde_json::Value;
 use toolway_core::{Arguments, CallContext, Tool, ToolSpec};
+use toolway_secrets::{SecretError, SecretReader};
 use toolway_types::{Code, JsonObject, RawJson, SpecDocument, ToolError, ToolOutput};
 
+use super::OwnToolError;
 use crate::web::{
     GuardedClient, WebErrorKind, WebRequest, render_response, request_header, response_json, status_error,
 };
 use body_template::BodyTemplate;
 use secret_masking::{json_part, mask_response};
 use text_template::{SecretMap, TextTemplate};
-use toolway_secrets::{SecretError, SecretReader};
 use url_template::UrlTemplate;
 
 /// Default timeout of a request.
@@ -86,27 +87,27 @@ impl HttpDefinition {
     /// Creates the tool from this and the common fields of its definition.
     ///
     /// # Errors
-    /// A description of the problem.
+    /// [`OwnToolError`] with the problem.
     pub(super) fn into_tool(
         self,
         mut spec: SpecDocument,
         client: Arc<GuardedClient>,
         secrets: Arc<dyn SecretReader>,
-    ) -> Result<Arc<dyn Tool>, String> {
+    ) -> Result<Arc<dyn Tool>, OwnToolError> {
         let method = method(self.method.as_deref())?;
         let address = UrlTemplate::parse(&self.url)?;
         let headers = headers(self.headers, secrets.as_ref())?;
         let is_form = headers.iter().any(|(name, value)| is_form(name, value));
         let body = self.body.map(|body| BodyTemplate::parse(body, is_form)).transpose()?;
         if body.is_some() && matches!(method, Method::GET | Method::HEAD) {
-            return Err(format!("body: a {method} request cannot have a body"));
+            return Err(format!("body: a {method} request cannot have a body").into());
         }
         if self
             .result_pointer
             .as_deref()
             .is_some_and(|pointer| !pointer.is_empty() && !pointer.starts_with('/'))
         {
-            return Err("result_pointer must be \"\" or start with /".to_owned());
+            return Err("result_pointer must be \"\" or start with /".into());
         }
         let parts = HttpRequestTemplate {
             method,
@@ -139,7 +140,7 @@ fn method(said: Option<&str>) -> Result<Method, String> {
 fn headers(
     given: BTreeMap<String, String>,
     secrets: &dyn SecretReader,
-) -> Result<Vec<(String, TextTemplate)>, String> {
+) -> Result<Vec<(String, TextTemplate)>, OwnToolError> {
     let mut headers = Vec::new();
     let mut tried = HeaderMap::new();
     for (name, value) in given {
@@ -147,8 +148,8 @@ fn headers(
         let value = TextTemplate::parse(&value).map_err(|problem| format!("headers: {name}: {problem}"))?;
         for secret in value.secret_names() {
             // A secret that exists but cannot be read now may be readable when it is needed.
-            if let Err(unknown @ SecretError::Unknown(_)) = secrets.read_named(secret) {
-                return Err(format!("headers: {name}: {unknown}"));
+            if let Err(SecretError::Unknown(secret)) = secrets.read_named(secret) {
+                return Err(OwnToolError::UnknownSecret { header: name, secret });
             }
         }
         headers.push((name, value));

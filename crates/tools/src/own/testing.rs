@@ -92,7 +92,7 @@ impl OwnToolHarness {
         let loaded = self.load();
         assert_eq!((loaded.tools.len(), loaded.refused.len()), (0, 1), "{loaded:?}");
         let refused = &loaded.refused[0];
-        assert!(refused.reason.contains(part), "{refused}");
+        assert!(refused.reason.to_string().contains(part), "{refused}");
         assert_eq!(refused.line, line, "{refused}");
     }
 

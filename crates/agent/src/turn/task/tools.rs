@@ -46,7 +46,7 @@ impl TurnTask {
         if is_lost {
             let many = selected.omitted;
             words.push(format!(
-                "{many} tools are more than the model is told of, and find_tools is not there to find them"
+                "{many} tools exceed the limit of this request and were left out; set a higher max_tools, or allow find_tools"
             ));
         }
         self.broadcast

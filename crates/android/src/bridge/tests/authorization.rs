@@ -150,7 +150,7 @@ async fn a_user_who_declines_is_asked_once() {
     phone.wait_for_scan(1).await;
     let error = phone.call_error("guarded__get_data").await;
     assert_eq!(error.code, Code::AuthRequired);
-    assert!(error.message.contains("did not want"), "{error}");
+    assert!(error.message.contains("declined to open"), "{error}");
     assert_eq!(guarded.ids.lock().len(), 1);
     assert_eq!(asked.requests.lock().len(), 1);
 }

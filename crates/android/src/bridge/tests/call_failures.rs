@@ -223,6 +223,6 @@ async fn a_slow_start_of_a_process_has_its_own_error() {
     phone.host.on_wake(move |_| hold.lock().recv().is_ok());
     phone.wait_for_scan(1).await;
     let error = phone.call_within("s__get_data", json!({}), Duration::from_millis(50)).await.unwrap_err();
-    assert!(error.message.contains("could not be started"), "{error}");
+    assert!(error.message.contains("can't be started"), "{error}");
     drop(release);
 }

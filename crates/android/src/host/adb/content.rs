@@ -13,7 +13,8 @@ use crate::bundle::{Bundle, BundleValue};
 use crate::host::{CallFailure, HostCall};
 
 /// Reason why tools of the MCP dialects can't be called.
-pub(super) const NO_MAPS: &str = "tools of the MCP dialects take a map, which can't be passed over adb: they can be called from an app only";
+pub(super) const NO_MAPS: &str =
+    "tools of the MCP dialects take a map, which adb can't pass; call them from an app";
 /// Maximum length of a command line: the client limits a service's name to 64 KiB.
 const MAX_LENGTH: usize = 60_000;
 
@@ -31,7 +32,7 @@ pub(super) fn needs_escaping(call: &HostCall) -> bool {
 pub(super) fn command(call: &HostCall, user: u32, escaping: ExtraEscaping) -> Result<String, CallFailure> {
     let unsupported = |what: String| Err(CallFailure::Unsupported(what));
     if call.method.is_empty() || call.method.starts_with("--") {
-        return unsupported(format!("a method {:?} can't be passed over adb", call.method));
+        return unsupported(format!("adb can't pass the method {:?}", call.method));
     }
     let mut words = vec![
         "content".to_owned(),
@@ -50,11 +51,11 @@ pub(super) fn command(call: &HostCall, user: u32, escaping: ExtraEscaping) -> Re
     }
     let command = words.join(" ");
     if command.contains('\0') {
-        return unsupported("a NUL character can't be passed over adb".to_owned());
+        return unsupported("adb can't pass a NUL character".to_owned());
     }
     if command.len() > MAX_LENGTH {
         return Err(CallFailure::TooLarge(format!(
-            "the arguments take {} bytes; at most {MAX_LENGTH} can be passed over adb",
+            "the arguments have {} bytes; adb can pass at most {MAX_LENGTH}",
             command.len()
         )));
     }
@@ -84,13 +85,10 @@ fn typed(
         BundleValue::Float(it) => number('f', it.to_string(), true),
         BundleValue::Double(it) => number('d', it.to_string(), false),
         BundleValue::Map(_) => Err(CallFailure::Unsupported(format!(
-            "{key} is a map, which can't be passed over adb: tools of the MCP dialects can be called from an app only"
+            "{key} is a map, which adb can't pass; call tools of the MCP dialects from an app"
         ))),
         BundleValue::Texts(_) | BundleValue::Bundle(_) | BundleValue::Other(_) => {
-            Err(CallFailure::Unsupported(format!(
-                "{key} is {}, which can't be passed over adb",
-                value.type_name()
-            )))
+            Err(CallFailure::Unsupported(format!("{key} is {}, which adb can't pass", value.type_name())))
         }
     }
 }
@@ -110,23 +108,20 @@ pub(super) fn parse_output(stdout: &str, stderr: &str, method: &str) -> Result<O
     }
     if let Some(error) = strip_line_prefix(stdout, "[ERROR] ") {
         return Err(CallFailure::Unsupported(format!(
-            "the phone's `content` does not take this call: {}",
+            "the phone's `content` program rejects this call: {}",
             first_line(error)
         )));
     }
     let said = [stderr, stdout].map(first_line).into_iter().find(|line| !line.is_empty());
     Err(CallFailure::Threw {
         class: "content".to_owned(),
-        message: said.unwrap_or("it printed neither an answer nor an error").to_owned(),
+        message: said.unwrap_or("no answer and no error was printed").to_owned(),
     })
 }
 
 fn malformed(result: &str) -> CallFailure {
     let start: String = result.chars().take(80).collect();
-    CallFailure::Threw {
-        class: "content".to_owned(),
-        message: format!("an answer that can't be read: {start}"),
-    }
+    CallFailure::Threw { class: "content".to_owned(), message: format!("a malformed answer: {start}") }
 }
 
 /// Returns the rest of the line that starts with `start`.
@@ -151,7 +146,7 @@ fn parse_stack_trace(trace: &str) -> Result<Option<Bundle>, CallFailure> {
     let message = message.trim_end().to_owned();
     let said = |instead: &str| if message.is_empty() { instead.to_owned() } else { message.clone() };
     match class {
-        "java.lang.SecurityException" => Err(CallFailure::Security(said("the phone refuses this caller"))),
+        "java.lang.SecurityException" => Err(CallFailure::Security(said("the phone rejects this caller"))),
         "java.lang.IllegalStateException" if message.starts_with("Could not find provider: ") => {
             Err(CallFailure::UnknownAuthority(message))
         }
@@ -162,7 +157,7 @@ fn parse_stack_trace(trace: &str) -> Result<Option<Bundle>, CallFailure> {
             Ok(None)
         }
         "android.os.DeadObjectException" => {
-            Err(CallFailure::Died(said("the app's process died in the middle of the call")))
+            Err(CallFailure::Died(said("the app's process died during the call")))
         }
         "android.os.TransactionTooLargeException" => {
             Err(CallFailure::TooLarge(said("the arguments or the answer were too large")))

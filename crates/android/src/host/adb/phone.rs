@@ -131,7 +131,7 @@ impl AdbDevice {
         } else if said.stderr.contains(NONEXISTENT_AUTHORITY) {
             ExtraEscaping::Raw
         } else {
-            return Err(HostError::new("the phone's `content` program does not work as Android's does")
+            return Err(HostError::new("the phone's `content` program differs from Android's")
                 .hint("only phones with Android 8 and newer are supported"));
         };
         *self.escaping.lock() = Some(escaping);
@@ -187,18 +187,16 @@ impl AdbDevice {
 
     fn of_run(&self, error: AdbRunError) -> HostError {
         match error {
-            AdbRunError::Start(error) if error.kind() == io::ErrorKind::NotFound => HostError::new(format!(
-                "there is no program {}",
-                self.program.path.display()
-            ))
-            .hint(
-                "install Android's platform tools (Debian: apt-get install adb), so that adb is on the PATH",
-            ),
+            AdbRunError::Start(error) if error.kind() == io::ErrorKind::NotFound => {
+                HostError::new(format!("program not found: {}", self.program.path.display())).hint(
+                    "install Android's platform tools (Debian: apt-get install adb) and add adb to PATH",
+                )
+            }
             AdbRunError::Start(error) => {
-                HostError::new(format!("{} could not be started: {error}", self.program.path.display()))
+                HostError::new(format!("can't start {}: {error}", self.program.path.display()))
             }
             AdbRunError::TimedOut => HostError::new("adb did not answer in time")
-                .hint("`adb kill-server` and `adb devices` show whether it works"),
+                .hint("restart adb: run `adb kill-server`, then `adb devices`"),
             AdbRunError::OutputTooLarge(most) => {
                 HostError::new(format!("adb printed more than {most} bytes"))
             }
@@ -220,7 +218,7 @@ impl ShellError {
         match self {
             Self::Host(error) => error,
             Self::TimedOut => HostError::new("the phone did not answer in time")
-                .hint("it may be busy; try again, or restart it"),
+                .hint("the phone may be busy; retry, or restart it"),
             Self::OutputTooLarge(most) => HostError::new(format!("the phone printed more than {most} bytes")),
         }
     }

@@ -43,24 +43,24 @@ pub(super) fn choose(devices: &str, wanted: Option<&str>) -> Result<String, Host
         return match rows.iter().find(|row| row.serial == wanted) {
             Some(row) => check_ready(row),
             None if rows.is_empty() => Err(HostError::new(format!("the phone {wanted} is not connected"))
-                .hint("connect it by USB with USB debugging on, or with `adb connect HOST:PORT`")),
+                .hint("connect it by USB with USB debugging enabled, or with `adb connect HOST:PORT`")),
             None => Err(HostError::new(format!(
-                "the phone {wanted} is not connected; there are: {}",
+                "the phone {wanted} is not connected; connected: {}",
                 titles(&rows)
             ))
-            .hint("name one of these with --serial, or connect the other one")),
+            .hint("select one of these with --serial, or connect the other one")),
         };
     }
     let usable: Vec<&AdbDeviceRow<'_>> = rows.iter().filter(|row| row.state == "device").collect();
     match (usable.as_slice(), rows.as_slice()) {
         ([only], _) => check_ready(only),
         ([], []) => Err(HostError::new("no phone is connected")
-            .hint("connect one by USB with USB debugging on (in its developer options), or with `adb connect HOST:PORT`")),
+            .hint("connect one by USB with USB debugging enabled (in its developer options), or with `adb connect HOST:PORT`")),
         ([], [only]) => check_ready(only),
         ([], _) => Err(HostError::new(format!("no phone can be used: {}", titles(&rows)))
-            .hint("unlock one and allow USB debugging in the question that it shows")),
+            .hint("unlock one and allow USB debugging in the dialog")),
         _ => Err(HostError::new(format!("several phones are connected: {}", titles(&rows)))
-            .hint("say which with --serial SERIAL")),
+            .hint("select one with --serial SERIAL")),
     }
 }
 
@@ -76,15 +76,15 @@ fn error_for_state(serial: &str, state: &str) -> HostError {
     match state {
         "unauthorized" | "authorizing" => {
             HostError::new(format!("the phone {serial} has not allowed this computer yet ({state})"))
-                .hint("unlock the phone and allow USB debugging in the question that it shows")
+                .hint("unlock the phone and allow USB debugging in the dialog")
         }
         "offline" | "connecting" => HostError::new(format!("the phone {serial} does not answer ({state})"))
             .hint("unplug it and plug it in again, or try `adb reconnect`"),
-        "no permissions" => HostError::new(format!("this user may not use the USB device {serial}")).hint(
+        "no permissions" => HostError::new(format!("no permission for the USB device {serial}")).hint(
             "on Linux install the udev rules for Android phones (Debian: android-sdk-platform-tools-common)",
         ),
-        state => HostError::new(format!("the phone {serial} is in the state {state}, in which no app runs"))
-            .hint("start it normally"),
+        state => HostError::new(format!("the phone {serial} is in the state {state}; apps do not run in it"))
+            .hint("restart the phone normally"),
     }
 }
 
@@ -92,7 +92,7 @@ fn error_for_state(serial: &str, state: &str) -> HostError {
 pub(super) fn adb_error(stderr: &str, serial: &str) -> HostError {
     let lines = || stderr.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('*'));
     let is_error = |line: &&str| line.starts_with("error: ") || line.starts_with("adb: ");
-    let line = lines().find(is_error).or_else(|| lines().next_back()).unwrap_or("it said nothing");
+    let line = lines().find(is_error).or_else(|| lines().next_back()).unwrap_or("no output");
     let line = line.strip_prefix("adb: ").unwrap_or(line);
     let said = line.strip_prefix("error: ").unwrap_or(line);
     for state in ["unauthorized", "authorizing", "offline"] {
@@ -104,15 +104,14 @@ pub(super) fn adb_error(stderr: &str, serial: &str) -> HostError {
     if said.contains("not found") && said.contains("device") || said.starts_with("no devices") {
         return disconnected_error(serial);
     }
-    HostError::new(format!("adb: {said}")).hint(
-        "see what `adb devices -l` says; after `adb kill-server` the next command starts its server anew",
-    )
+    HostError::new(format!("adb: {said}"))
+        .hint("run `adb devices -l`; to restart the server, run `adb kill-server`")
 }
 
 /// Creates the error for a phone that was disconnected.
 pub(super) fn disconnected_error(serial: &str) -> HostError {
-    HostError::new(format!("the phone {serial} is not connected any more"))
-        .hint("plug it in again; where it was connected by `adb connect`, connect it again")
+    HostError::new(format!("the phone {serial} is no longer connected"))
+        .hint("reconnect the USB cable, or run `adb connect` again")
 }
 
 #[cfg(test)]

@@ -34,7 +34,7 @@ impl<F: BlockSource> RemoteFile<F> {
         if !self.blocks.contains_key(&number) {
             self.fetched += 1;
             if self.fetched > MAX_BLOCKS {
-                return Err(io::Error::other("too much of it would have to be read"));
+                return Err(io::Error::other("too many bytes would be read"));
             }
             let offset = number * BLOCK;
             let length = BLOCK.min(self.length - offset);
@@ -42,7 +42,7 @@ impl<F: BlockSource> RemoteFile<F> {
             if u64::try_from(bytes.len()).ok() != Some(length) {
                 return Err(io::Error::new(
                     io::ErrorKind::UnexpectedEof,
-                    "it is shorter than the phone said",
+                    "it is shorter than the phone reported",
                 ));
             }
             if self.blocks.len() >= MAX_CACHED_BLOCKS {

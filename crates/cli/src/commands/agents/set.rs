@@ -35,7 +35,7 @@ pub(crate) struct SetAgentArgs {
     /// File with the system prompt (- for standard input)
     #[arg(long, value_name = "FILE")]
     prompt_file: Option<PathBuf>,
-    /// Maximum number of tools to offer to the model at once; it finds the others by search
+    /// Maximum number of tools in one request; the model finds the others with find_tools
     #[arg(long, value_name = "N")]
     max_tools: Option<usize>,
     /// Calls that need approval, in addition to those that the settings require

@@ -94,7 +94,7 @@ impl ChatPrompt {
             let _ = sender.send((editor, entered));
         });
         let (editor, entered) = tokio::select! {
-            entered = entered => entered.map_err(|_| CliError::new("cannot read from this terminal any more"))?,
+            entered = entered => entered.map_err(|_| CliError::new("cannot read from this terminal"))?,
             () = wait_for_stop(signals) => {
                 drop(before);
                 return Err(CliError::new("interrupted").with_code("interrupted"));

@@ -52,8 +52,13 @@ async fn check_connections(connect: &ConnectArgs, context: &CliContext, found: &
     let mut fine = Vec::new();
     for server in &listed.servers {
         let Some(status) = &server.status else {
-            let hint = "rename the server, or the device with `toolway devices rename`";
-            found.add_warning("mcp servers", format!("{}: a device has this name", server.name), hint);
+            // `devices rename` would not help: it changes only the display name.
+            let name = &server.name;
+            let hint = format!(
+                "run `toolway mcp remove {name}` and add the server under another name; or run `toolway devices \
+                 revoke {name}` and pair the device under another name"
+            );
+            found.add_warning("mcp servers", format!("{name}: not connected; a device has this name"), hint);
             continue;
         };
         let said = status.problem.as_ref();

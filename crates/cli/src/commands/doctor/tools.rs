@@ -8,8 +8,10 @@ use crate::context::CliContext;
 use crate::secrets::SystemSecretReader;
 use crate::settings::LoadedSettings;
 
-/// Hint about the file format.
-const FORMAT_HINT: &str = "correct the definition; see docs/tools.md for the format";
+/// Hint about the format of own tools.
+const OWN_TOOL_HINT: &str = "correct the definition; see docs/own-tools.md for the format";
+/// Hint about the format of hooks.
+const HOOK_HINT: &str = "correct the hook in the settings; see docs/hooks.md for the format";
 
 /// Runs the checks.
 pub(super) fn check(loaded: &LoadedSettings, context: &CliContext, found: &mut DoctorReport) {
@@ -24,7 +26,7 @@ fn check_own_tools(loaded: &LoadedSettings, context: &CliContext, found: &mut Do
         Err(failure) => return found.add_failure("own tools", &failure),
     };
     for refused in &own.refused {
-        found.add_error("own tools", refused.to_string(), FORMAT_HINT);
+        found.add_error("own tools", refused.to_string(), OWN_TOOL_HINT);
     }
     match own.tools.len() {
         0 if own.refused.is_empty() => {}
@@ -50,7 +52,7 @@ fn check_hooks(loaded: &LoadedSettings, context: &CliContext, found: &mut Doctor
         }
         Err(problems) => {
             for problem in problems {
-                found.add_error("hooks", problem.to_string(), FORMAT_HINT);
+                found.add_error("hooks", problem.to_string(), HOOK_HINT);
             }
         }
     }

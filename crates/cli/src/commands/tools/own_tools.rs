@@ -10,8 +10,8 @@ use reqwest::Method;
 use serde_json::json;
 use toolway_gateway::gateway_tools::{OwnToolLoader, web_client, web_settings};
 use toolway_tools::own::{
-    self, DefinitionSources, LoadedDefinitions, OwnTool, RefusedDefinition, RemoveDefinitionError,
-    WriteDefinitionError,
+    self, DefinitionSources, LoadedDefinitions, OwnTool, OwnToolError, RefusedDefinition,
+    RemoveDefinitionError, WriteDefinitionError,
 };
 
 use super::outcome::{RecordLocation, print_outcome};
@@ -256,11 +256,10 @@ pub(crate) fn invalid_definitions_error(refused: &[RefusedDefinition]) -> CliErr
 }
 
 /// Returns a hint for a definition that uses a missing secret.
-fn missing_secret_hint(reason: &str) -> Option<String> {
-    let (_, rest) = reason.split_once("there is no secret named \"")?;
-    let (name, _) = rest.split_once('"')?;
+fn missing_secret_hint(reason: &OwnToolError) -> Option<String> {
+    let OwnToolError::UnknownSecret { secret, .. } = reason else { return None };
     Some(format!(
-        "store it with `toolway secrets set {name}`, or set its location in [secrets] of the settings"
+        "store it with `toolway secrets set {secret}`, or set its location in [secrets] of the settings"
     ))
 }
 

@@ -44,21 +44,21 @@ fn unsupported_attachments_are_refused_with_their_index() {
     for (attachment, problem) in [
         (
             json!({"type": "image", "data": "iVBORw0=", "mimeType": "image/tiff"}),
-            "a picture of the type \"image/tiff\"; models support image/png, image/jpeg, image/gif, image/webp",
+            "unsupported image type \"image/tiff\"; models support image/png, image/jpeg, image/gif, image/webp",
         ),
         (json!({"type": "image", "data": "no base64", "mimeType": "image/png"}), "its data is not base64"),
         (json!({"type": "image", "data": "", "mimeType": "image/png"}), "its data is not base64"),
         (
             json!({"type": "audio", "data": "AA==", "mimeType": "audio/wav"}),
-            "sound can't be sent to a model; pictures and texts can",
+            "sound can't be sent to a model; send images or text",
         ),
         (
             json!({"type": "resource_link", "uri": "https://example.org/x", "name": "x"}),
-            "a link can't be sent to a model; pictures and texts can",
+            "a link can't be sent to a model; send images or text",
         ),
         (
             json!({"type": "resource", "resource": {"uri": "x", "blob": "AA=="}}),
-            "a file of unknown type can't be sent to a model; pictures and texts can",
+            "a file of unknown type can't be sent to a model; send images or text",
         ),
     ] {
         let refused = read("look", json!([{"type": "text", "text": "x"}, attachment]));

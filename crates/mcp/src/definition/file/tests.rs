@@ -53,5 +53,5 @@ fn what_is_no_toml_is_told_with_its_line() {
 #[test]
 fn there_is_a_bound() {
     let many: String = (0..=MAX_SERVERS).map(|n| format!("[servers.s{n}]\ncommand = \"a\"\n")).collect();
-    assert!(parse(&many).unwrap_err()[0].1.contains("at most 256"));
+    assert!(parse(&many).unwrap_err()[0].1.contains("the maximum is 256"));
 }

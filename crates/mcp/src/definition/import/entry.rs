@@ -17,7 +17,7 @@ const MAX_SECRET_NAME: usize = 64;
 
 /// Converts an entry to a definition. The error is the reason why this is impossible.
 pub(super) fn read_entry(slug: &Slug, value: &Value) -> Result<ImportedServer, String> {
-    let Value::Object(entry) = value else { return Err("it is no object".to_owned()) };
+    let Value::Object(entry) = value else { return Err("it is not an object".to_owned()) };
     let mut reading = EntryReader {
         slug,
         entry,
@@ -78,7 +78,7 @@ impl<'e> EntryReader<'e> {
                     .transpose()?
                     .map(PathBuf::from);
                 if self.take("envFile").is_some() {
-                    self.notes.push("its envFile is not read: write what it needs into env".to_owned());
+                    self.notes.push("its envFile is not read; put its variables into env".to_owned());
                 }
                 self.note_secret_args(&definition.args);
             }
@@ -146,11 +146,10 @@ impl<'e> EntryReader<'e> {
         if let Some(asked) = placeholder_of(&text) {
             if asked != text.trim() {
                 self.notes.push(format!(
-                    "{place} was made from {asked}: keep the whole value with `toolway secrets set {secret}`"
+                    "{place} contains {asked}: store the whole value with `toolway secrets set {secret}`"
                 ));
             } else {
-                self.notes
-                    .push(format!("{place} came from {asked}: keep it with `toolway secrets set {secret}`"));
+                self.notes.push(format!("{place} was {asked}: store it with `toolway secrets set {secret}`"));
             }
             return Ok(format!("{SECRET_PREFIX}{secret}"));
         }
@@ -160,7 +159,7 @@ impl<'e> EntryReader<'e> {
             return Ok(format!("{SECRET_PREFIX}{secret}"));
         }
         if text.starts_with(SECRET_PREFIX) {
-            return Err(format!("{place} begins with {SECRET_PREFIX:?}, which means something else here"));
+            return Err(format!("{place} starts with {SECRET_PREFIX:?}, which has another meaning here"));
         }
         Ok(text)
     }
@@ -196,9 +195,9 @@ fn placeholder_of(text: &str) -> Option<&str> {
 /// Returns a text without placeholders, or an error.
 fn without_placeholders(field: &str, text: String) -> Result<String, String> {
     match placeholder_of(&text) {
-        Some(asked) => {
-            Err(format!("its {field} has {asked} in it, which only that program can fill in: write it out"))
-        }
+        Some(asked) => Err(format!(
+            "its {field} contains {asked}, which only that program can fill in; replace it with the value"
+        )),
         None => Ok(text),
     }
 }

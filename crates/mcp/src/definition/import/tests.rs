@@ -60,15 +60,15 @@ fn a_file_of_vs_code_names_what_it_would_have_asked_for() {
     assert!(all[0].secrets.is_empty());
     assert_eq!(
         all[0].notes,
-        ["env.API came from ${input:key}: keep it with `toolway secrets set mcp-perplexity-API`"]
+        ["env.API was ${input:key}: store it with `toolway secrets set mcp-perplexity-API`"]
     );
-    assert!(all[1].notes[0].contains("keep the whole value"), "{:?}", all[1].notes);
+    assert!(all[1].notes[0].contains("store the whole value"), "{:?}", all[1].notes);
 }
 
 #[test]
 fn what_can_t_be_taken_over_is_said() {
     for (entry, words) in [
-        (serde_json::json!("npx"), "no object"),
+        (serde_json::json!("npx"), "not an object"),
         (serde_json::json!({}), "neither a command nor an address"),
         (serde_json::json!({"command": "a", "url": "https://x.example"}), "both a command and an address"),
         (serde_json::json!({"command": ["npx", "-y"]}), "its command is not a string"),
@@ -79,7 +79,7 @@ fn what_can_t_be_taken_over_is_said() {
         (serde_json::json!({"command": "C:\\P\\toolway.exe", "args": ["mcp"]}), "Toolway itself"),
         (serde_json::json!({"type": "ws", "url": "https://x.example"}), "which is not supported"),
         (serde_json::json!({"url": "ftp://x.example"}), "is not supported for MCP servers"),
-        (serde_json::json!({"command": "./run.sh"}), "depends on the folder"),
+        (serde_json::json!({"command": "./run.sh"}), "is a relative path"),
     ] {
         let why = read_one(entry.clone()).expect_err("not taken over");
         assert!(why.contains(words), "{entry}: {why}");

@@ -88,7 +88,7 @@ where
                     writer.write_all(b"\n").await
                 };
                 if let Err(error) = sent.await {
-                    return UpstreamError::ConnectionLost(format!("it does not read any more: {error}"));
+                    return UpstreamError::ConnectionLost(format!("it no longer reads its input: {error}"));
                 }
                 match queue.try_recv() {
                     Ok(next) => frame = next,
@@ -96,7 +96,7 @@ where
                 }
             }
             if let Err(error) = writer.flush().await {
-                return UpstreamError::ConnectionLost(format!("it does not read any more: {error}"));
+                return UpstreamError::ConnectionLost(format!("it no longer reads its input: {error}"));
             }
         }
         UpstreamError::ConnectionLost("it was closed".to_owned())
@@ -151,7 +151,7 @@ impl IncomingLines {
     /// Fails the request that an overlong line answers, if its id can be found.
     fn reject_long_line(&self, handler: &impl MessageHandler, head: &[u8], length: usize) {
         let limit = self.max_bytes;
-        handler.log_anomaly(&format!("its output has a line of {length} bytes; at most {limit} are taken"));
+        handler.log_anomaly(&format!("its output has a line of {length} bytes; the maximum is {limit}"));
         let Some(id) = id_in(head).or_else(|| self.pending.sole_id()) else { return };
         self.pending.complete(id, Err(UpstreamError::TooLarge(limit)));
     }

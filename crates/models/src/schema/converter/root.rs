@@ -38,9 +38,7 @@ impl<'s> SchemaConverter<'s> {
             }
             _ => {
                 let folded = self.object_view(&at, true);
-                folded.ok_or_else(|| {
-                    NotExpressible("its parameters fit no object, so nobody can call it".to_owned())
-                })?
+                folded.ok_or_else(|| NotExpressible("no arguments match its parameters".to_owned()))?
             }
         };
         match fields.get_mut("type") {

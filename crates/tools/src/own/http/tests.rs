@@ -35,7 +35,7 @@ fn spec(required: &[&str], parameters: &[&str]) -> SpecDocument {
     }
 }
 
-fn define(toml: &str, spec: SpecDocument, client: GuardedClient) -> Result<Arc<dyn Tool>, String> {
+fn define(toml: &str, spec: SpecDocument, client: GuardedClient) -> Result<Arc<dyn Tool>, OwnToolError> {
     let definition: HttpDefinition = toml::from_str(toml).map_err(|error| error.message().to_owned())?;
     definition.into_tool(spec, Arc::new(client), Arc::new(FixedSecretReader))
 }
@@ -48,7 +48,7 @@ fn tool(toml: &str, spec: SpecDocument) -> Arc<dyn Tool> {
 fn refused(toml: &str, required: &[&str], parameters: &[&str]) -> String {
     match define(toml, spec(required, parameters), loopback_client()) {
         Ok(_) => panic!("taken: {toml}"),
-        Err(problem) => problem,
+        Err(problem) => problem.to_string(),
     }
 }
 

@@ -72,17 +72,16 @@ fn unsupported_values_are_refused_with_the_reason() {
     assert_eq!(
         command(&call(Some(map)), 0, ExtraEscaping::Backslash),
         Err(CallFailure::Unsupported(
-            "tool_arguments is a map, which can't be passed over adb: tools of the MCP dialects can be called from \
-             an app only"
+            "tool_arguments is a map, which adb can't pass; call tools of the MCP dialects from an app"
                 .to_owned()
         ))
     );
     assert_eq!(
         command(&args("a\0b"), 0, ExtraEscaping::Raw),
-        Err(CallFailure::Unsupported("a NUL character can't be passed over adb".to_owned()))
+        Err(CallFailure::Unsupported("adb can't pass a NUL character".to_owned()))
     );
     let long = command(&args(&"x".repeat(70_000)), 0, ExtraEscaping::Raw);
-    assert!(matches!(long, Err(CallFailure::TooLarge(why)) if why.contains("at most 60000 can be passed")));
+    assert!(matches!(long, Err(CallFailure::TooLarge(why)) if why.contains("adb can pass at most 60000")));
     let option = HostCall { method: "--user".to_owned(), ..call(None) };
     assert!(matches!(command(&option, 0, ExtraEscaping::Raw), Err(CallFailure::Unsupported(_))));
 }
@@ -150,12 +149,12 @@ fn usage_output_and_silence_are_errors() {
     assert_eq!(
         parse_output(usage, "", "list_tools"),
         Err(CallFailure::Unsupported(
-            "the phone's `content` does not take this call: Binding not well formed: k:s:a:b".to_owned()
+            "the phone's `content` program rejects this call: Binding not well formed: k:s:a:b".to_owned()
         ))
     );
     assert!(matches!(parse_output("", "", "list_tools"), Err(CallFailure::Threw { .. })));
     assert!(matches!(
         parse_output("Result: Bundle[{status=succ", "", "list_tools"),
-        Err(CallFailure::Threw { message, .. }) if message.starts_with("an answer that can't be read")
+        Err(CallFailure::Threw { message, .. }) if message.starts_with("a malformed answer")
     ));
 }

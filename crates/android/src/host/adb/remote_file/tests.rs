@@ -72,5 +72,5 @@ fn a_file_that_became_shorter_is_an_error() {
     let (bytes, fetches) = (vec![1; 10], RefCell::default());
     let mut remote = RemoteFile::new(RecordedBlockSource { bytes: &bytes, fetches: &fetches }, 11);
     let error = remote.read(&mut [0; 4]).unwrap_err();
-    assert_eq!(error.to_string(), "it is shorter than the phone said");
+    assert_eq!(error.to_string(), "it is shorter than the phone reported");
 }

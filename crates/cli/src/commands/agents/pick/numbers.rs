@@ -9,7 +9,7 @@ use crate::error::{CliError, CliResult, io_error_message};
 
 /// Format of the input line, for the prompt and errors.
 const INPUT_FORMAT: &str =
-    "numbers of the tools to tick, as 1,3-5; or all, none; an empty line changes nothing";
+    "numbers of the tools to select, for example 1,3-5; or all, or none; an empty line cancels";
 
 /// Prints the list and reads the selection from a line.
 pub(super) async fn prompt_numbers(mut list: Checklist, context: &CliContext) -> CliResult<Vec<bool>> {
@@ -27,8 +27,7 @@ pub(super) async fn prompt_numbers(mut list: Checklist, context: &CliContext) ->
     let mut line = String::new();
     let read = std::io::stdin().lock().read_line(&mut line);
     let length = read.map_err(|error| {
-        CliError::new(format!("cannot read what is to be ticked: {}", io_error_message(&error)))
-            .with_code("io")
+        CliError::new(format!("cannot read the selection: {}", io_error_message(&error))).with_code("io")
     })?;
     if length == 0 || line.trim().is_empty() {
         return Err(cancelled());
@@ -47,7 +46,7 @@ fn parse_selection(line: &str, count: usize) -> CliResult<Vec<bool>> {
     }
     let mut ticks = vec![false; count];
     let wrong = |what: &str| {
-        CliError::usage(format!("{what:?} is no number from 1 to {count}")).with_hint(INPUT_FORMAT)
+        CliError::usage(format!("{what:?} is not a number from 1 to {count}")).with_hint(INPUT_FORMAT)
     };
     for part in line.split([',', ' ']).map(str::trim).filter(|part| !part.is_empty()) {
         let (first, last) = part.split_once('-').unwrap_or((part, part));

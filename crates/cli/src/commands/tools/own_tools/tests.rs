@@ -1,12 +1,7 @@
 use super::*;
 
-fn one(line: usize, reason: &str) -> RefusedDefinition {
-    RefusedDefinition {
-        file: "/t/a.toml".into(),
-        line,
-        name: Some("a".to_owned()),
-        reason: reason.to_owned(),
-    }
+fn one(line: usize, reason: OwnToolError) -> RefusedDefinition {
+    RefusedDefinition { file: "/t/a.toml".into(), line, name: Some("a".to_owned()), reason }
 }
 
 #[test]
@@ -19,8 +14,8 @@ fn tool_names_work_with_and_without_their_source() {
 #[test]
 fn every_invalid_definition_is_reported_with_its_line() {
     let said = invalid_definitions_error(&[
-        one(3, "x is wrong"),
-        one(9, "headers: A: there is no secret named \"key\""),
+        one(3, "x is wrong".into()),
+        one(9, OwnToolError::UnknownSecret { header: "A".to_owned(), secret: "key".to_owned() }),
     ]);
     assert_eq!(
         said.render_text(false),

@@ -26,7 +26,7 @@ fn a_tools_result_is_the_output() {
     let shown = response_text(&Outcome::Success(ToolOutput::new(vec![text, picture], None)));
     assert_eq!(
         shown,
-        r#"{"output":{"result":"Taken.","content":[{"mimeType":"image/png","note":"The picture stands beside this text.","type":"image"}]}}"#
+        r#"{"output":{"result":"Taken.","content":[{"mimeType":"image/png","note":"The image is attached to this result.","type":"image"}]}}"#
     );
 }
 

@@ -1,6 +1,6 @@
 package dev.toolway.provider;
 
-/** The answer to the question whether a caller may do what it asks for. */
+/** Decision on a caller's request. */
 public final class Access {
     private static final Access ALLOWED = new Access(null);
 
@@ -11,41 +11,41 @@ public final class Access {
     }
 
     /**
-     * It may.
+     * Allows the request.
      *
-     * @return the answer
+     * @return the decision
      */
     public static Access allow() {
         return ALLOWED;
     }
 
     /**
-     * It may not, and asking the user changes nothing about it.
+     * Denies the request. The user can't change this.
      *
-     * @param message why, for the caller to read
-     * @return the answer
+     * @param message the reason, for the caller
+     * @return the decision
      */
     public static Access deny(String message) {
         return new Access(ToolException.permissionDenied(message));
     }
 
     /**
-     * It may once the user has allowed it in this app.
+     * Denies the request until the user allows it in this app.
      *
-     * @param message what is missing
-     * @param hint what the user should do, or null
-     * @param authorizeAction the action of the activity of this app in which it is done, or null for the app's
-     *     ordinary start
-     * @return the answer
+     * @param message the missing authorization
+     * @param hint the next step for the user, or null
+     * @param authorizeAction the action of this app's activity for authorization, or null for the app's start
+     *     screen
+     * @return the decision
      */
     public static Access authRequired(String message, String hint, String authorizeAction) {
         return new Access(ToolException.authRequired(message, hint, authorizeAction));
     }
 
     /**
-     * Whether it may.
+     * Returns true if the request is allowed.
      *
-     * @return true where it may
+     * @return true if it is allowed
      */
     public boolean isAllowed() {
         return refusal == null;

@@ -5,8 +5,8 @@ import android.content.Context;
 import android.content.Intent;
 
 /**
- * Has the app's process started when the phone has booted (CETP, section 3.3). It does nothing itself: some makers'
- * Androids do not start a process for a content provider, and once it runs the provider is there.
+ * Makes the system start the app's process after boot (CETP, section 3.3). It does nothing itself. Some vendors'
+ * Android versions do not start a process for a content provider; this receiver makes the provider available there.
  */
 public final class BootReceiver extends BroadcastReceiver {
     @Override

@@ -9,8 +9,8 @@ import java.util.Collections;
 import java.util.List;
 
 /**
- * The app that calls, as the system says. The names are the system's word and not the caller's own. They tell which
- * app it is, not on whose behalf it asks.
+ * The calling app as the system identifies it. The caller can't choose these names. They identify the app, not the
+ * person or program that it acts for.
  */
 public final class Caller {
     private final int uid;
@@ -26,7 +26,7 @@ public final class Caller {
         this.manager = manager;
     }
 
-    /** Whoever is calling the provider on this thread; to be asked before the calling identity is cleared. */
+    /** Returns the caller on this thread. Must be called before the calling identity is cleared. */
     static Caller of(ContentProvider provider) {
         int uid = Binder.getCallingUid();
         String claimed;
@@ -39,7 +39,7 @@ public final class Caller {
         String[] known = manager.getPackagesForUid(uid);
         List<String> packages = new ArrayList<>(known == null ? Collections.<String>emptyList() : Arrays.asList(known));
         if (packages.isEmpty() && claimed != null) {
-            // The system has checked that it belongs to the uid, though it is hidden from us.
+            // The system has verified that it belongs to the uid, although this app can't see it.
             packages.add(claimed);
         }
         String name = packages.contains(claimed) ? claimed : packages.size() == 1 ? packages.get(0) : null;
@@ -47,7 +47,7 @@ public final class Caller {
     }
 
     /**
-     * The Linux user that the caller runs as.
+     * Returns the Linux user id of the caller.
      *
      * @return the uid
      */
@@ -56,28 +56,28 @@ public final class Caller {
     }
 
     /**
-     * The caller's package. Apps that share a uid can pass for each other; they are of one maker.
+     * Returns the caller's package. Apps that share a uid can impersonate each other; they have the same signer.
      *
-     * @return its name, or null where the system does not say, as for a shell
+     * @return its name, or null if the system does not know it, for example for a shell
      */
     public String packageName() {
         return packageName;
     }
 
     /**
-     * All packages that share the caller's uid: nearly always one.
+     * Returns all packages that share the caller's uid; usually one.
      *
-     * @return their names; empty where the system does not say
+     * @return their names; empty if the system does not know them
      */
     public List<String> packages() {
         return packages;
     }
 
     /**
-     * The certificates that the caller's package is signed with: the current one first, then those that it has
-     * replaced with the system's proof of it.
+     * Returns the signing certificates of the caller's package: the current one, then earlier ones that it
+     * replaced with a proof that the system verified.
      *
-     * @return SHA-256 in lower-case hexadecimal; where several sign together, one entry with all of them, sorted
+     * @return SHA-256 in lower-case hexadecimal; if several sign together, one entry with all of them, sorted
      *     and joined by {@code ,}. Empty where the system does not say
      */
     public synchronized List<String> certificates() {

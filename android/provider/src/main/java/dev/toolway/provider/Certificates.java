@@ -11,11 +11,11 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 
-/** With which certificates a package is signed. */
+/** Reads the signing certificates of packages. */
 final class Certificates {
     private Certificates() {}
 
-    /** The current one first; see {@link Caller#certificates()}. */
+    /** Returns the certificates, the current one first; see {@link Caller#certificates()}. */
     static List<String> of(PackageManager manager, String packageName) {
         try {
             return Build.VERSION.SDK_INT >= Build.VERSION_CODES.P
@@ -37,15 +37,15 @@ final class Certificates {
         }
         List<String> digests = new ArrayList<>();
         Signature[] history = signing.getSigningCertificateHistory();
-        // The system gives the oldest first.
+        // The system returns the oldest one first.
         for (int i = history == null ? -1 : history.length - 1; i >= 0; i--) {
             digests.add(digest(history[i]));
         }
         return digests;
     }
 
-    // Before API 28 the flag let some certificates that did not sign appear beside one that did (the "fake ID" of
-    // API 19 and older, long mended); all of them together are the identity, so nothing is gained by adding one.
+    // Up to API 19 (the "fake ID" bug), this flag also returned certificates that did not sign the app. All
+    // certificates together are the identity, so an attacker gains nothing by adding one.
     @SuppressWarnings("deprecation")
     private static Signature[] old(PackageManager manager, String packageName)
             throws PackageManager.NameNotFoundException {
@@ -69,7 +69,7 @@ final class Certificates {
             }
             return hex.toString();
         } catch (NoSuchAlgorithmException error) {
-            throw new IllegalStateException("every Android has SHA-256", error);
+            throw new IllegalStateException("SHA-256 is missing", error);
         }
     }
 }

@@ -4,7 +4,7 @@ import android.os.Bundle;
 import org.json.JSONArray;
 import org.json.JSONObject;
 
-/** Speaks CETP version 1. */
+/** Implements CETP version 1. */
 final class Cetp {
     private Cetp() {}
 

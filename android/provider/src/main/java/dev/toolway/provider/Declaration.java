@@ -12,10 +12,10 @@ import org.json.JSONArray;
 import org.json.JSONException;
 import org.json.JSONObject;
 
-/** What an app offers: filled in once, by {@link ToolProvider#declare}. */
+/** The app's tools and properties, set once by {@link ToolProvider#declare}. */
 public final class Declaration {
     private final Map<String, Tool> tools = new LinkedHashMap<>();
-    private final Map<String, McpDoor> mcp = new LinkedHashMap<>();
+    private final Map<String, McpEndpoint> mcp = new LinkedHashMap<>();
     private final JSONArray scopes = new JSONArray();
     private String name;
     private String description;
@@ -24,10 +24,10 @@ public final class Declaration {
     Declaration() {}
 
     /**
-     * Says what the app is, to those who ask ({@code get_provider_info}). Without it they are told nothing.
+     * Describes the app for {@code get_provider_info}. Without it, that method returns nothing.
      *
-     * @param providerName how users know it
-     * @param providerDescription what data it has
+     * @param providerName name that users know
+     * @param providerDescription description of its data
      * @return this
      */
     public Declaration info(String providerName, String providerDescription) {
@@ -37,10 +37,10 @@ public final class Declaration {
     }
 
     /**
-     * Names a part of the app's data, for {@code get_provider_info}.
+     * Adds a part of the app's data for {@code get_provider_info}.
      *
-     * @param scopeName short
-     * @param scopeDescription what it holds
+     * @param scopeName short name
+     * @param scopeDescription description of its content
      * @return this
      */
     public Declaration scope(String scopeName, String scopeDescription) {
@@ -49,22 +49,22 @@ public final class Declaration {
     }
 
     /**
-     * Offers a tool.
+     * Adds a tool.
      *
-     * @param tool of a name that no other has
+     * @param tool the tool; its name must be unique
      * @return this
      */
     public Declaration tool(Tool tool) {
         if (tools.put(tool.name(), tool) != null) {
-            throw new IllegalArgumentException("two tools are named " + tool.name());
+            throw new IllegalArgumentException("two tools have the name " + tool.name());
         }
         return this;
     }
 
     /**
-     * Bounds how often one caller may run tools. There is no bound without it.
+     * Limits how often one caller may run tools. The default is no limit.
      *
-     * @param rateLimit the bound
+     * @param rateLimit the limit
      * @return this
      */
     public Declaration limit(RateLimit rateLimit) {
@@ -73,41 +73,42 @@ public final class Declaration {
     }
 
     /**
-     * Serves a tool in the dialects of MCP that know one tool for each authority. The authorities that are not
-     * named here or in {@link #mcpTools} speak CETP.
+     * Serves a tool in the MCP dialects with one tool per authority. Authorities without a call of this method or
+     * {@link #mcpTools} use CETP.
      *
-     * @param authority of a provider in the manifest
-     * @param toolName of a declared tool
+     * @param authority authority of a provider in the manifest
+     * @param toolName name of a declared tool
      * @return this
      */
     public Declaration mcpTool(String authority, String toolName) {
-        return door(authority, false, toolName);
+        return endpoint(authority, false, toolName);
     }
 
     /**
-     * Serves tools in the dialect of MCP that knows several for each authority.
+     * Serves tools in the MCP dialect with several tools per authority.
      *
-     * @param authority of a provider in the manifest
-     * @param toolNames of declared tools
+     * @param authority authority of a provider in the manifest
+     * @param toolNames names of declared tools
      * @return this
      */
     public Declaration mcpTools(String authority, String... toolNames) {
-        return door(authority, true, toolNames);
+        return endpoint(authority, true, toolNames);
     }
 
-    private Declaration door(String authority, boolean several, String... names) {
-        if (mcp.put(authority, new McpDoor(several, Arrays.asList(names))) != null) {
-            throw new IllegalArgumentException(authority + " is named twice");
+    private Declaration endpoint(String authority, boolean several, String... names) {
+        if (mcp.put(authority, new McpEndpoint(several, Arrays.asList(names))) != null) {
+            throw new IllegalArgumentException(authority + " is declared twice");
         }
         return this;
     }
 
-    /** To be called when all is declared. */
+    /** Completes the declaration. */
     Declaration checked() {
-        for (Map.Entry<String, McpDoor> door : mcp.entrySet()) {
-            for (String tool : door.getValue().tools) {
+        for (Map.Entry<String, McpEndpoint> endpoint : mcp.entrySet()) {
+            for (String tool : endpoint.getValue().tools) {
                 if (!tools.containsKey(tool)) {
-                    throw new IllegalArgumentException(door.getKey() + " is to serve " + tool + ", which is no tool");
+                    throw new IllegalArgumentException(
+                            endpoint.getKey() + " serves " + tool + ", which is not a declared tool");
                 }
             }
         }
@@ -118,7 +119,7 @@ public final class Declaration {
         return limit;
     }
 
-    /** Null where there is none. */
+    /** Returns null if there is none. */
     Tool find(String toolName) {
         return tools.get(toolName);
     }
@@ -127,12 +128,12 @@ public final class Declaration {
         return Collections.unmodifiableCollection(tools.values());
     }
 
-    /** Null where the authority speaks CETP. */
-    McpDoor door(String authority) {
+    /** Returns null if the authority uses CETP. */
+    McpEndpoint endpoint(String authority) {
         return mcp.get(authority);
     }
 
-    /** Null where nothing was said. */
+    /** Returns null if {@link #info} was not called. */
     JSONObject info() {
         if (name == null) {
             return null;
@@ -153,12 +154,12 @@ public final class Declaration {
         }
     }
 
-    /** What an authority serves in MCP. */
-    static final class McpDoor {
+    /** Tools that an authority serves in MCP. */
+    static final class McpEndpoint {
         final boolean several;
         final List<String> tools;
 
-        McpDoor(boolean several, List<String> tools) {
+        McpEndpoint(boolean several, List<String> tools) {
             this.several = several;
             this.tools = new ArrayList<>(tools);
         }

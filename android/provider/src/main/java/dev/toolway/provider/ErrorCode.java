@@ -1,14 +1,14 @@
 package dev.toolway.provider;
 
-/** What went wrong, in the words of CETP version 1 (section 2.4). The names are what is sent. */
+/** Error codes of CETP version 1 (section 2.4). The names are sent unchanged. */
 public enum ErrorCode {
-    /** The user has to sign in, or to allow access, in this app first. */
+    /** The user must first log in or allow access in this app. */
     AUTH_REQUIRED,
     /** The caller may not do this. */
     PERMISSION_DENIED,
-    /** There is no such tool, or no such method. */
+    /** The tool or method does not exist. */
     TOOL_NOT_FOUND,
-    /** The arguments are not what the tool takes. */
+    /** The arguments are invalid. */
     INVALID_ARGS,
     /** The caller calls too often. */
     RATE_LIMITED,

@@ -4,11 +4,11 @@ import android.content.Context;
 import android.os.Bundle;
 import org.json.JSONObject;
 
-/** One call to the provider, with the steps that all protocols take alike. */
+/** One call to the provider, with the steps that all protocols share. */
 final class Exchange {
     /**
-     * What an answer's text may take on its way. Android gives a process about 1 MB for all that it is being sent
-     * at one time; what does not fit is lost, with an error that says little.
+     * Maximum size of an answer in bytes. Android limits all data in transit to a process to about 1 MB, and reports
+     * an unclear error for more.
      */
     static final int MAX_ANSWER_BYTES = 1_000_000;
 
@@ -30,16 +30,16 @@ final class Exchange {
         return declaration;
     }
 
-    /** Asks the app whether the caller may. */
+    /** Asks the app for its decision. */
     void authorize(Request.Protocol protocol, String method, Tool tool) throws ToolException {
         Access access = provider.authorize(caller, new Request(protocol, method, tool));
         if (access == null) {
-            throw ToolException.internal("the app does not say whether the caller may do this");
+            throw ToolException.internal("the app did not decide about this caller");
         }
         access.check();
     }
 
-    /** Counts a call that is to run a tool. */
+    /** Counts a call that runs a tool. */
     void count() throws ToolException {
         if (limiter != null) {
             limiter.count(caller.uid());
@@ -50,12 +50,12 @@ final class Exchange {
         tool.prepare(arguments);
         ToolResult result = tool.code().run(new ToolCall(context, caller, arguments, requestId));
         if (result == null) {
-            throw ToolException.internal("the tool gave no result");
+            throw ToolException.internal("the tool returned no result");
         }
         return result;
     }
 
-    /** The tool that the extras name and that is served here; the caller is asked about first. */
+    /** Returns the tool that the extras name, after the decision on the caller. */
     Tool chosen(Request.Protocol protocol, Bundle extras, Served served) throws ToolException {
         String name = null;
         ToolException unreadable = null;
@@ -78,18 +78,18 @@ final class Exchange {
         return tool;
     }
 
-    /** Which tools a protocol has here. */
+    /** The tools of a protocol. */
     interface Served {
         boolean serves(Tool tool);
     }
 
-    /** Refuses a text that would not arrive. */
+    /** Rejects a text that is too long for Android. */
     static String fitting(String text) throws ToolException {
-        // Strings travel as UTF-16.
+        // Android passes strings as UTF-16.
         long bytes = 2L * text.length();
         if (bytes > MAX_ANSWER_BYTES) {
-            throw ToolException.internal("the answer takes " + bytes + " bytes, and Android carries about "
-                    + MAX_ANSWER_BYTES + " between apps; ask for less at once, in pages where the tool has them");
+            throw ToolException.internal("the answer has " + bytes + " bytes; Android passes at most about "
+                    + MAX_ANSWER_BYTES + " between apps; request less data at once, or pages if the tool has them");
         }
         return text;
     }

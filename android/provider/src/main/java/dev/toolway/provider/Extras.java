@@ -6,13 +6,13 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * Reads what callers send. A bundle is unpacked when it is first looked into, and then it may name classes that are
- * not there, or lie about its length: whatever comes of that is the caller's mistake and ends no process.
+ * Reads the extras of callers. A bundle is unpacked at the first access. It may name unknown classes or have a wrong
+ * length; such problems become an error for the caller and never end the process.
  */
 final class Extras {
     private Extras() {}
 
-    /** Null where it is missing. */
+    /** Returns null if it is missing. */
     static String string(Bundle extras, String key) throws ToolException {
         Object value = read(extras, key, () -> {
             String text = extras.getString(key);
@@ -24,13 +24,13 @@ final class Extras {
         return (String) value;
     }
 
-    /** Null where it is missing. */
+    /** Returns null if it is missing. */
     static Map<?, ?> map(Bundle extras, String key) throws ToolException {
         Object value = read(extras, key, () -> {
             if (!extras.containsKey(key)) {
                 return null;
             }
-            // From API 34 on the class can be named before anything is unpacked. A map always arrives as this one.
+            // From API 34, the expected class can be given. A map always arrives as this one.
             Object map = Build.VERSION.SDK_INT >= Build.VERSION_CODES.UPSIDE_DOWN_CAKE
                     ? extras.getSerializable(key, HashMap.class)
                     : raw(extras, key);
@@ -42,7 +42,7 @@ final class Extras {
         return (Map<?, ?>) value;
     }
 
-    /** Whether it is there. What can't be unpacked is not. */
+    /** Returns true if it is present and can be unpacked. */
     static boolean has(Bundle extras, String key) {
         try {
             return extras != null && Boolean.TRUE.equals(read(extras, key, () -> extras.containsKey(key)));
@@ -62,7 +62,7 @@ final class Extras {
 
     private static Object read(Bundle extras, String key, Reading reading) throws ToolException {
         if (extras == null) {
-            throw ToolException.invalidArgs("there are no extras; " + key + " is needed");
+            throw ToolException.invalidArgs("extras are missing; " + key + " is required");
         }
         try {
             return reading.read();

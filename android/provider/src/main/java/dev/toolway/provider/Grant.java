@@ -3,15 +3,15 @@ package dev.toolway.provider;
 import org.json.JSONException;
 import org.json.JSONObject;
 
-/** What the user has said about one app, or that the app has asked. */
+/** The user's decision on one app, or the request of an app without a decision. */
 public final class Grant {
-    /** What the user has said. */
+    /** The decisions. */
     public enum State {
-        /** Nothing yet, or what was said has run out: the app has asked. */
+        /** The app has asked; there is no decision, or it has expired. */
         ASKED,
-        /** The app may. */
+        /** The app is allowed. */
         ALLOWED,
-        /** The app may not. */
+        /** The app is denied. */
         DENIED
     }
 
@@ -30,7 +30,7 @@ public final class Grant {
     }
 
     /**
-     * The app's package.
+     * Returns the app's package.
      *
      * @return its name
      */
@@ -39,16 +39,16 @@ public final class Grant {
     }
 
     /**
-     * The certificate of the app that asked, by which it is told from another of the same name.
+     * Returns the certificate of the app that asked. It distinguishes apps with the same package.
      *
-     * @return as {@link Caller#certificates()} has it; empty where the system did not say
+     * @return in the form of {@link Caller#certificates()}; empty if the system did not know it
      */
     public String certificate() {
         return certificate;
     }
 
     /**
-     * What the user has said.
+     * Returns the decision.
      *
      * @return the state
      */
@@ -57,7 +57,7 @@ public final class Grant {
     }
 
     /**
-     * When an allowance ends.
+     * Returns the end of a permission.
      *
      * @return milliseconds since 1970, or {@link Grants#NO_END}
      */
@@ -66,7 +66,7 @@ public final class Grant {
     }
 
     /**
-     * Since when it is so.
+     * Returns the time of the decision or request.
      *
      * @return milliseconds since 1970
      */
@@ -74,7 +74,7 @@ public final class Grant {
         return since;
     }
 
-    /** What it is at this time. */
+    /** Returns the decision at this time. */
     Grant at(long now) {
         return state == State.ALLOWED && now >= until
                 ? new Grant(packageName, certificate, State.ASKED, Grants.NO_END, until)
@@ -94,7 +94,7 @@ public final class Grant {
         }
     }
 
-    /** Null where the text is none of ours. */
+    /** Returns null if the text is not a stored grant. */
     static Grant fromJson(String packageName, String text) {
         try {
             JSONObject json = new JSONObject(text);

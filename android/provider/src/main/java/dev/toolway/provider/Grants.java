@@ -11,19 +11,19 @@ import java.util.Map;
 import java.util.function.LongSupplier;
 
 /**
- * Which apps the user has allowed or denied, and which have asked. An allowance is for a package and its signing
- * certificate: another app that comes under the same name has to ask anew. It is kept in this app's preferences and
- * read by one process; objects of the same app see each other's changes at once.
+ * Stores which apps the user has allowed or denied, and which have asked. A permission is for a package and its signing
+ * certificate: another app with the same package must ask again. Stored in this app's preferences, for one process.
+ * Objects of the same app see each other's changes immediately.
  */
 public final class Grants {
-    /** For an allowance that does not end. */
+    /** End of a permission that never expires. */
     public static final long NO_END = Long.MAX_VALUE;
 
-    /** Apps that have asked and got no answer; the oldest is forgotten when one more asks. */
+    /** Maximum number of apps without a decision; the oldest is removed for a new one. */
     static final int MAX_ASKED = 50;
 
     private static final String FILE = "dev.toolway.provider.grants";
-    /** Reading, deciding and writing are one step, whichever object does it. */
+    /** Makes reading, deciding and writing atomic across all objects. */
     private static final Object LOCK = new Object();
 
     private final SharedPreferences kept;
@@ -33,7 +33,7 @@ public final class Grants {
     /**
      * Opens the app's grants.
      *
-     * @param context any of the app
+     * @param context any context of the app
      */
     public Grants(Context context) {
         this(context, System::currentTimeMillis);
@@ -46,14 +46,13 @@ public final class Grants {
     }
 
     /**
-     * Whether the caller may, by what the user has said. One that the user has said nothing about is noted as
-     * having asked.
+     * Decides by the user's decisions. A caller without a decision is stored as an app that has asked.
      *
-     * @param caller who asks
-     * @param message what is missing until the user allows it
-     * @param hint what the user should do, or null
-     * @param authorizeAction the action of the activity in which it is done, or null for the app's ordinary start
-     * @return the answer
+     * @param caller the caller
+     * @param message the missing authorization
+     * @param hint the next step for the user, or null
+     * @param authorizeAction the action of the activity for authorization, or null for the app's start screen
+     * @return the decision
      */
     public Access check(Caller caller, String message, String hint, String authorizeAction) {
         synchronized (LOCK) {
@@ -62,7 +61,7 @@ public final class Grants {
                 return refusal;
             }
             if (caller.packageName() == null || caller.certificates().isEmpty()) {
-                return Access.deny("the system does not say which app this is, or who signed it");
+                return Access.deny("the system does not know this app or its signer");
             }
             Grant grant = of(caller.packageName());
             boolean sameApp = grant != null && caller.certificates().contains(grant.certificate());
@@ -77,28 +76,28 @@ public final class Grants {
     }
 
     /**
-     * Refuses whom the user has denied, and nobody else: for methods that only tell what there is. Of apps that
-     * share a uid, one that is denied takes the others with it, since they can pass for each other.
+     * Denies only callers that the user has denied: for methods that only list tools. If one app of a shared uid is
+     * denied, all are, because they can impersonate each other.
      *
-     * @param caller who asks
-     * @return the answer
+     * @param caller the caller
+     * @return the decision
      */
     public Access refuseDenied(Caller caller) {
         for (String name : caller.packages()) {
             Grant grant = of(name);
             if (grant != null && grant.state() == Grant.State.DENIED) {
-                return Access.deny("the user does not let " + name + " have this");
+                return Access.deny("the user has denied access for " + name);
             }
         }
         return Access.allow();
     }
 
     /**
-     * Allows an app: the one that has asked or, where none has, the one that is installed under this name.
+     * Allows an app: the one that has asked, or else the installed one with this package.
      *
-     * @param packageName of the app
+     * @param packageName package of the app
      * @param until milliseconds since 1970, or {@link #NO_END}
-     * @return false where the system does not say who signed the app, so that nothing was allowed
+     * @return false if the signer is unknown, so that nothing was allowed
      */
     public boolean allow(String packageName, long until) {
         synchronized (LOCK) {
@@ -117,9 +116,9 @@ public final class Grants {
     }
 
     /**
-     * Denies an app, whoever signed it.
+     * Denies an app with any signer.
      *
-     * @param packageName of the app
+     * @param packageName package of the app
      */
     public void deny(String packageName) {
         synchronized (LOCK) {
@@ -130,9 +129,9 @@ public final class Grants {
     }
 
     /**
-     * Forgets what was said about an app: it has to ask again.
+     * Removes the decision on an app. It must ask again.
      *
-     * @param packageName of the app
+     * @param packageName package of the app
      */
     public void revoke(String packageName) {
         synchronized (LOCK) {
@@ -141,7 +140,7 @@ public final class Grants {
     }
 
     /**
-     * What the user has said, and who has asked.
+     * Returns all decisions and requests.
      *
      * @return sorted by package
      */
@@ -157,7 +156,7 @@ public final class Grants {
         return grants;
     }
 
-    /** As it is now; null where there is none. */
+    /** Returns the current grant; null if there is none. */
     private Grant of(String packageName) {
         String text = kept.getString(packageName, null);
         Grant grant = text == null ? null : Grant.fromJson(packageName, text);
@@ -179,7 +178,7 @@ public final class Grants {
         keep(new Grant(caller.packageName(), certificate, Grant.State.ASKED, NO_END, clock.getAsLong()));
     }
 
-    /** On disk before anybody is told: what the user takes back must not come back. */
+    /** Writes to disk before returning: a revoked permission must not return after a crash. */
     private void keep(Grant grant) {
         kept.edit().putString(grant.packageName(), grant.toJson()).commit();
     }

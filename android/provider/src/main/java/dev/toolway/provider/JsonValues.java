@@ -5,11 +5,11 @@ import java.util.Iterator;
 import org.json.JSONArray;
 import org.json.JSONObject;
 
-/** What JSON Schema says about values: their types, and when two are the same. */
+/** Types and equality of values, as JSON Schema defines them. */
 final class JsonValues {
     private JsonValues() {}
 
-    /** The value's type as JSON Schema names it; whole numbers are "number" too. */
+    /** Returns the value's type in JSON Schema; "number" also for integers. */
     static String typeOf(Object value) {
         if (value instanceof JSONObject) {
             return "object";
@@ -25,7 +25,7 @@ final class JsonValues {
         return "null";
     }
 
-    /** Whether the value has this type. A number without a fraction is an integer, however it is written. */
+    /** Returns true if the value has this type. A number without a fraction is an integer, also if written as 1.0. */
     static boolean isOf(String type, Object value) {
         return type.equals("integer") ? isWhole(value) : type.equals(typeOf(value));
     }
@@ -42,7 +42,7 @@ final class JsonValues {
         return number instanceof BigDecimal ? (BigDecimal) number : new BigDecimal(number.toString());
     }
 
-    /** Equality of JSON values: 1 and 1.0 are the same, the order of an object's names does not count. */
+    /** Returns true if the values are equal. 1 equals 1.0; the order of an object's names does not matter. */
     static boolean same(Object one, Object other) {
         if (!typeOf(one).equals(typeOf(other))) {
             return false;
@@ -73,13 +73,13 @@ final class JsonValues {
         return same;
     }
 
-    /** The value as JSON, cut where it is long. */
+    /** Returns the value as JSON, truncated if it is long. */
     static String shown(Object value) {
         String text = value instanceof String ? JSONObject.quote((String) value) : String.valueOf(value);
         return cut(text, 120);
     }
 
-    /** The text, cut to this many characters without splitting a pair of surrogates. */
+    /** Returns at most this many characters of the text, without splitting a surrogate pair. */
     static String cut(String text, int length) {
         if (text.length() <= length) {
             return text;

@@ -13,8 +13,8 @@ import org.json.JSONArray;
 import org.json.JSONObject;
 
 /**
- * Reads the keywords of one schema, and refuses values that a keyword can't have: a schema that was written wrongly
- * is found when it is declared, not when it lets something through.
+ * Reads the keywords of one schema and rejects invalid values of keywords, so that errors in a schema are found when it
+ * is declared.
  */
 final class Keywords {
     private static final List<String> TYPES =
@@ -36,7 +36,7 @@ final class Keywords {
         return schema.opt(keyword);
     }
 
-    /** Null where any type will do. */
+    /** Returns null if any type is allowed. */
     List<String> types() {
         Object types = schema.opt("type");
         if (types == null) {
@@ -45,13 +45,13 @@ final class Keywords {
         List<String> read = types instanceof String ? Arrays.asList((String) types) : strings("type");
         for (String type : read) {
             if (!TYPES.contains(type)) {
-                throw wrong("type", "must be among " + TYPES + ", is " + type);
+                throw wrong("type", "must be one of " + TYPES + ", is " + type);
             }
         }
         return read;
     }
 
-    /** Null where it is not there. */
+    /** Returns null if it is missing. */
     List<Object> values(String keyword) {
         if (!has(keyword)) {
             return null;
@@ -64,20 +64,20 @@ final class Keywords {
         return values;
     }
 
-    /** Empty where it is not there. */
+    /** Returns an empty collection if it is missing. */
     List<String> strings(String keyword) {
         List<String> strings = new ArrayList<>();
         List<Object> values = values(keyword);
         for (Object value : values == null ? new ArrayList<>() : values) {
             if (!(value instanceof String)) {
-                throw wrong(keyword, "must hold texts");
+                throw wrong(keyword, "must contain only strings");
             }
             strings.add((String) value);
         }
         return strings;
     }
 
-    /** Null where it is not there. */
+    /** Returns null if it is missing. */
     BigDecimal number(String keyword) {
         Object value = schema.opt(keyword);
         if (value != null && !(value instanceof Number)) {
@@ -86,19 +86,19 @@ final class Keywords {
         return value == null ? null : JsonValues.decimal((Number) value);
     }
 
-    /** A bound for a count; null where it is not there. */
+    /** Returns a limit for a count; null if it is missing. */
     Integer count(String keyword) {
         Object value = schema.opt(keyword);
         if (value == null) {
             return null;
         }
         if (!JsonValues.isOf("integer", value) || ((Number) value).doubleValue() < 0) {
-            throw wrong(keyword, "must be a whole number that is not negative");
+            throw wrong(keyword, "must be a non-negative integer");
         }
         return ((Number) value).intValue();
     }
 
-    /** Null where it is not there. */
+    /** Returns null if it is missing. */
     Pattern pattern() {
         Object value = schema.opt("pattern");
         if (value == null) {
@@ -111,12 +111,12 @@ final class Keywords {
         }
     }
 
-    /** Null where it is not there. */
+    /** Returns null if it is missing. */
     SchemaCheck schema(String keyword) {
         return has(keyword) ? SchemaCheck.of(value(keyword), Violations.below(pointer, keyword)) : null;
     }
 
-    /** Empty where it is not there. */
+    /** Returns an empty collection if it is missing. */
     Map<String, SchemaCheck> schemas(String keyword) {
         Map<String, SchemaCheck> checks = new LinkedHashMap<>();
         if (has(keyword)) {

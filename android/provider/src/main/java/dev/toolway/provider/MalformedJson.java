@@ -1,6 +1,6 @@
 package dev.toolway.provider;
 
-/** A text that is not JSON, with where it stops being so. */
+/** Reports invalid JSON with the position of the error. */
 final class MalformedJson extends Exception {
     private static final long serialVersionUID = 1L;
 

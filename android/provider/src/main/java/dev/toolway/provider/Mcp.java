@@ -9,25 +9,26 @@ import java.util.Set;
 import org.json.JSONArray;
 import org.json.JSONObject;
 
-/** Speaks the dialects of MCP over content providers. */
+/** Implements the dialects of MCP over content providers. */
 final class Mcp {
-    /** The dialect with several tools names the type of an input by a class of its own. */
+    /** Package of the class names that the dialect with several tools uses for the types of inputs. */
     private static final String INPUT_CLASSES = "se.premex.mcp.provider.ToolInput.";
 
     private Mcp() {}
 
-    static Bundle answer(Exchange exchange, Declaration.McpDoor door, String method, Bundle extras)
+    static Bundle answer(Exchange exchange, Declaration.McpEndpoint endpoint, String method, Bundle extras)
             throws Exception {
         if (Names.EXECUTE_TOOL.equals(method)) {
             Bundle bundle = success();
-            bundle.putString(Names.TOOL_RESULT, Exchange.fitting(execute(exchange, door, extras)));
+            bundle.putString(Names.TOOL_RESULT, Exchange.fitting(execute(exchange, endpoint, extras)));
             return bundle;
         }
         exchange.authorize(Request.Protocol.MCP, method, null);
         if (!Names.GET_TOOL_INFO.equals(method)) {
             throw ToolException.notFound("Unknown method: " + JsonValues.cut(String.valueOf(method), 100));
         }
-        return door.several ? info(exchange.declaration(), door.tools) : info(exchange.declaration().find(door.tools.get(0)));
+        Declaration declaration = exchange.declaration();
+        return endpoint.several ? info(declaration, endpoint.tools) : info(declaration.find(endpoint.tools.get(0)));
     }
 
     private static Bundle info(Tool tool) throws ToolException {
@@ -70,8 +71,8 @@ final class Mcp {
         return INPUT_CLASSES + Character.toUpperCase(type.charAt(0)) + type.substring(1) + "Input";
     }
 
-    private static String execute(Exchange exchange, Declaration.McpDoor door, Bundle extras) throws Exception {
-        Tool tool = exchange.chosen(Request.Protocol.MCP, extras, it -> door.tools.contains(it.name()));
+    private static String execute(Exchange exchange, Declaration.McpEndpoint endpoint, Bundle extras) throws Exception {
+        Tool tool = exchange.chosen(Request.Protocol.MCP, extras, it -> endpoint.tools.contains(it.name()));
         JSONObject arguments = McpArguments.read(tool, Extras.map(extras, Names.TOOL_ARGUMENTS));
         String requestId = Extras.string(extras, Names.REQUEST_ID);
         return exchange.run(tool, arguments, requestId).toText();
@@ -83,7 +84,7 @@ final class Mcp {
         return bundle;
     }
 
-    /** These dialects have no codes and no hints: all is in the message. */
+    /** Puts everything into the message, because these dialects have no codes and no hints. */
     static Bundle error(ToolException error) {
         Bundle bundle = new Bundle();
         bundle.putBoolean(Names.SUCCESS, false);

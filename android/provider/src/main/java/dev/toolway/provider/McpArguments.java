@@ -6,8 +6,8 @@ import org.json.JSONException;
 import org.json.JSONObject;
 
 /**
- * Turns the string arguments of MCP into what a tool's schema declares. A text that can't be turned stays a text,
- * and the schema refuses it in its own words.
+ * Converts the string arguments of MCP to the types in a tool's schema. A text that can't be converted stays a text,
+ * and validation against the schema reports it.
  */
 final class McpArguments {
     private McpArguments() {}

@@ -1,6 +1,6 @@
 package dev.toolway.provider;
 
-/** The words of both protocols: methods and the keys of bundles. */
+/** Names of both protocols: methods and keys of bundles. */
 final class Names {
     static final String LIST_TOOLS = "list_tools";
     static final String EXECUTE_TOOL = "execute_tool";

@@ -1,8 +1,8 @@
 package dev.toolway.provider;
 
-/** How often one caller may run tools. */
+/** Limit of one caller's calls in a period. */
 public final class RateLimit {
-    /** The time of each call is remembered. */
+    /** Maximum number of calls, because the time of each is stored. */
     private static final int MAX_CALLS = 10_000;
 
     final int calls;
@@ -14,16 +14,16 @@ public final class RateLimit {
     }
 
     /**
-     * So many calls in any such time, all of them at once if the caller likes.
+     * Creates a limit of calls in any period of this length. The caller may make all of them at once.
      *
      * @param calls from 1 to 10,000
-     * @param periodMillis in milliseconds, at least 1
+     * @param periodMillis length of the period in milliseconds, at least 1
      * @return the limit
      */
     public static RateLimit of(int calls, long periodMillis) {
         if (calls < 1 || calls > MAX_CALLS || periodMillis < 1) {
             throw new IllegalArgumentException(
-                    "a rate limit lets 1 to " + MAX_CALLS + " calls through, in at least 1 ms");
+                    "a rate limit must allow 1 to " + MAX_CALLS + " calls in at least 1 ms");
         }
         return new RateLimit(calls, periodMillis);
     }

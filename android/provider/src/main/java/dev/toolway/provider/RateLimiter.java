@@ -5,9 +5,9 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.function.LongSupplier;
 
-/** Holds callers to a limit: for each uid, when its last calls were. */
+/** Enforces a limit with the times of each uid's last calls. */
 final class RateLimiter {
-    /** Callers that are remembered; beyond that, the one that has been quiet for longest is forgotten. */
+    /** Maximum number of callers; the least recently active one is removed for a new one. */
     private static final int MAX_CALLERS = 64;
 
     private final RateLimit limit;
@@ -20,13 +20,13 @@ final class RateLimiter {
                 }
             };
 
-    /** The clock counts milliseconds and never goes back. */
+    /** Creates a limiter with a monotonic clock in milliseconds. */
     RateLimiter(RateLimit limit, LongSupplier clock) {
         this.limit = limit;
         this.clock = clock;
     }
 
-    /** Counts one call, or refuses it. */
+    /** Counts one call, or rejects it. */
     synchronized void count(int uid) throws ToolException {
         long now = clock.getAsLong();
         ArrayDeque<Long> earlier = calls.get(uid);
@@ -40,7 +40,7 @@ final class RateLimiter {
         if (earlier.size() >= limit.calls) {
             long wait = limit.periodMillis - (now - earlier.peekFirst());
             throw ToolException.rateLimited("at most " + limit.calls + " calls in " + seconds(limit.periodMillis)
-                    + "; try again in " + seconds(wait));
+                    + "; retry in " + seconds(wait));
         }
         earlier.addLast(now);
     }

@@ -1,8 +1,8 @@
 package dev.toolway.provider;
 
-/** What a caller asks for, as the question for its access needs it. */
+/** A caller's request, as {@link ToolProvider#access} needs it. */
 public final class Request {
-    /** The protocol that a caller speaks. */
+    /** The protocols. */
     public enum Protocol {
         /** ClawSeed's External Tool Protocol, version 1. */
         CETP,
@@ -21,7 +21,7 @@ public final class Request {
     }
 
     /**
-     * Which protocol it speaks.
+     * Returns the protocol.
      *
      * @return the protocol
      */
@@ -30,8 +30,8 @@ public final class Request {
     }
 
     /**
-     * The method as the caller wrote it: {@code list_tools}, {@code execute_tool}, {@code get_provider_info},
-     * {@code get_tool_info}, or one that does not exist.
+     * Returns the method as the caller wrote it: {@code list_tools}, {@code execute_tool}, {@code get_provider_info},
+     * {@code get_tool_info}, or an unknown one.
      *
      * @return its name
      */
@@ -40,7 +40,7 @@ public final class Request {
     }
 
     /**
-     * Whether a tool is to run. All other methods only tell what there is.
+     * Returns true if the request runs a tool. Other methods only list tools.
      *
      * @return true for {@code execute_tool}
      */
@@ -49,9 +49,9 @@ public final class Request {
     }
 
     /**
-     * The tool that is to run.
+     * Returns the tool to run.
      *
-     * @return its name, or null where none is to run, or none of that name is there
+     * @return its name, or null if the request runs none, or an unknown one
      */
     public String tool() {
         return tool == null ? null : tool.name();

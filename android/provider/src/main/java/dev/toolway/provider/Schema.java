@@ -7,8 +7,8 @@ import org.json.JSONException;
 import org.json.JSONObject;
 
 /**
- * Builds the JSON Schema of a tool's parameters, or of a part of them. Each method changes this schema and gives it
- * back, so that they can be written one after the other.
+ * Builds the JSON Schema of a tool's parameters, or of a part of them. Each method changes this schema and returns it,
+ * so that calls can be chained.
  */
 public final class Schema {
     private final JSONObject json;
@@ -18,7 +18,7 @@ public final class Schema {
     }
 
     /**
-     * A text.
+     * Creates the schema of a string.
      *
      * @return the schema
      */
@@ -27,7 +27,7 @@ public final class Schema {
     }
 
     /**
-     * A whole number.
+     * Creates the schema of an integer.
      *
      * @return the schema
      */
@@ -36,7 +36,7 @@ public final class Schema {
     }
 
     /**
-     * A number.
+     * Creates the schema of a number.
      *
      * @return the schema
      */
@@ -45,7 +45,7 @@ public final class Schema {
     }
 
     /**
-     * True or false.
+     * Creates the schema of a boolean.
      *
      * @return the schema
      */
@@ -54,9 +54,9 @@ public final class Schema {
     }
 
     /**
-     * An array.
+     * Creates the schema of an array.
      *
-     * @param items what each of its items must be
+     * @param items schema of its items
      * @return the schema
      */
     public static Schema array(Schema items) {
@@ -64,7 +64,7 @@ public final class Schema {
     }
 
     /**
-     * An object, at first without properties. A tool's parameters are one.
+     * Creates the schema of an object without properties, for example for a tool's parameters.
      *
      * @return the schema
      */
@@ -73,11 +73,11 @@ public final class Schema {
     }
 
     /**
-     * A schema that is written out.
+     * Parses a schema.
      *
      * @param text a JSON object
      * @return the schema
-     * @throws IllegalArgumentException where the text is no JSON object
+     * @throws IllegalArgumentException if the text is not a JSON object
      */
     public static Schema json(String text) {
         try {
@@ -92,9 +92,9 @@ public final class Schema {
     }
 
     /**
-     * Says what the value is for. Models choose by it.
+     * Sets the description. Models use it to choose a value.
      *
-     * @param text in a sentence or two
+     * @param text one or two sentences
      * @return this
      */
     public Schema description(String text) {
@@ -102,9 +102,9 @@ public final class Schema {
     }
 
     /**
-     * Only these values ({@code enum}).
+     * Allows only these values ({@code enum}).
      *
-     * @param values texts, numbers, booleans or {@code JSONObject.NULL}
+     * @param values strings, numbers, booleans or {@code JSONObject.NULL}
      * @return this
      */
     public Schema values(Object... values) {
@@ -112,10 +112,9 @@ public final class Schema {
     }
 
     /**
-     * What counts where the value is left out ({@code default}). In a tool's parameters it is filled in before the
-     * tool's code sees them.
+     * Sets the default. In a tool's parameters, it is filled in before the tool's code runs.
      *
-     * @param value a text, number, boolean, JSONArray or JSONObject
+     * @param value a string, number, boolean, JSONArray or JSONObject
      * @return this
      */
     public Schema byDefault(Object value) {
@@ -123,7 +122,7 @@ public final class Schema {
     }
 
     /**
-     * The value may be null, too.
+     * Also allows null.
      *
      * @return this
      */
@@ -132,9 +131,9 @@ public final class Schema {
     }
 
     /**
-     * No number below this.
+     * Sets the minimum.
      *
-     * @param bound the least
+     * @param bound the minimum
      * @return this
      */
     public Schema minimum(Number bound) {
@@ -142,9 +141,9 @@ public final class Schema {
     }
 
     /**
-     * No number above this.
+     * Sets the maximum.
      *
-     * @param bound the greatest
+     * @param bound the maximum
      * @return this
      */
     public Schema maximum(Number bound) {
@@ -152,9 +151,9 @@ public final class Schema {
     }
 
     /**
-     * Only numbers above this.
+     * Sets the exclusive minimum.
      *
-     * @param bound what is too little
+     * @param bound the exclusive minimum
      * @return this
      */
     public Schema exclusiveMinimum(Number bound) {
@@ -162,9 +161,9 @@ public final class Schema {
     }
 
     /**
-     * Only numbers below this.
+     * Sets the exclusive maximum.
      *
-     * @param bound what is too much
+     * @param bound the exclusive maximum
      * @return this
      */
     public Schema exclusiveMaximum(Number bound) {
@@ -172,9 +171,9 @@ public final class Schema {
     }
 
     /**
-     * No shorter text.
+     * Sets the minimum length of a string.
      *
-     * @param characters counted as code points
+     * @param characters number of code points
      * @return this
      */
     public Schema minLength(int characters) {
@@ -182,9 +181,9 @@ public final class Schema {
     }
 
     /**
-     * No longer text.
+     * Sets the maximum length of a string.
      *
-     * @param characters counted as code points
+     * @param characters number of code points
      * @return this
      */
     public Schema maxLength(int characters) {
@@ -192,9 +191,9 @@ public final class Schema {
     }
 
     /**
-     * Only texts in which this is found. Anchor it with {@code ^} and {@code $} where it is to be the whole.
+     * Sets a pattern that occurs in the string. Anchor it with {@code ^} and {@code $} to match the whole string.
      *
-     * @param expression a regular expression that JavaScript and Java understand alike
+     * @param expression a regular expression with the same meaning in JavaScript and Java
      * @return this
      */
     public Schema pattern(String expression) {
@@ -202,9 +201,9 @@ public final class Schema {
     }
 
     /**
-     * No shorter array.
+     * Sets the minimum number of items.
      *
-     * @param count of items
+     * @param count number of items
      * @return this
      */
     public Schema minItems(int count) {
@@ -212,9 +211,9 @@ public final class Schema {
     }
 
     /**
-     * No longer array.
+     * Sets the maximum number of items.
      *
-     * @param count of items
+     * @param count number of items
      * @return this
      */
     public Schema maxItems(int count) {
@@ -222,26 +221,26 @@ public final class Schema {
     }
 
     /**
-     * Gives an object a property that may be left out.
+     * Adds an optional property to an object.
      *
-     * @param name of the property
-     * @param schema what it must be
+     * @param name name of the property
+     * @param schema its schema
      * @return this
      */
     public Schema property(String name, Schema schema) {
         try {
             json.getJSONObject("properties").put(name, schema.json);
         } catch (JSONException error) {
-            throw new IllegalStateException("only an object has properties", error);
+            throw new IllegalStateException("only an object schema can have properties", error);
         }
         return this;
     }
 
     /**
-     * Gives an object a property that must be there.
+     * Adds a required property to an object.
      *
-     * @param name of the property
-     * @param schema what it must be
+     * @param name name of the property
+     * @param schema its schema
      * @return this
      */
     public Schema required(String name, Schema schema) {
@@ -249,13 +248,13 @@ public final class Schema {
         try {
             json.getJSONArray("required").put(name);
         } catch (JSONException error) {
-            throw new IllegalStateException("only an object has properties", error);
+            throw new IllegalStateException("only an object schema can have properties", error);
         }
         return this;
     }
 
     /**
-     * An object has no other properties than those it was given.
+     * Forbids additional properties.
      *
      * @return this
      */
@@ -264,7 +263,7 @@ public final class Schema {
     }
 
     /**
-     * The schema as JSON.
+     * Returns the schema as JSON.
      *
      * @return the text
      */

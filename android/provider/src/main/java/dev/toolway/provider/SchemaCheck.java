@@ -9,11 +9,11 @@ import org.json.JSONArray;
 import org.json.JSONObject;
 
 /**
- * One schema, ready to check values against, as JSON Schema 2020-12 (Validation) has it. A keyword that is not
- * known here lets everything through and makes no other keyword refuse what the schema as a whole allows.
+ * Validates values against one schema (JSON Schema 2020-12, Validation). Unknown keywords allow every value, and never
+ * make another keyword reject a valid value.
  */
 final class SchemaCheck {
-    /** For the schemas `true` and `false`; null for any other. */
+    /** Result of the schemas `true` and `false`; null for other schemas. */
     private final Boolean verdict;
 
     private final List<String> types;
@@ -42,9 +42,9 @@ final class SchemaCheck {
         constant = keywords.value("const");
         properties = keywords.schemas("properties");
         required = keywords.strings("required");
-        // What patterns of names allow is no other property.
+        // Properties that match patternProperties are not additional ones.
         otherProperties = keywords.has("patternProperties") ? null : keywords.schema("additionalProperties");
-        // Beside `prefixItems`, and as an array in older drafts, it is about some items only.
+        // Next to `prefixItems`, and as an array in older drafts, it applies to some items only.
         boolean aboutAll = !keywords.has("prefixItems") && !(keywords.value("items") instanceof JSONArray);
         items = aboutAll ? keywords.schema("items") : null;
         minimum = keywords.number("minimum");
@@ -62,8 +62,8 @@ final class SchemaCheck {
      * Reads a schema.
      *
      * @param schema an object, true or false
-     * @param pointer where it lies in the whole, for errors
-     * @throws IllegalArgumentException where it is no schema
+     * @param pointer its location, for errors
+     * @throws IllegalArgumentException if it is not a schema
      */
     static SchemaCheck of(Object schema, String pointer) {
         if (schema instanceof Boolean) {
@@ -74,13 +74,13 @@ final class SchemaCheck {
         throw new IllegalArgumentException("schema: " + pointer + " must be an object, true or false");
     }
 
-    /** The types that the property of this name may have; null where any will do, or nothing is said. */
+    /** Returns the allowed types of a property; null if any is allowed. */
     List<String> typesOf(String property) {
         SchemaCheck check = properties.containsKey(property) ? properties.get(property) : otherProperties;
         return check == null ? null : check.types;
     }
 
-    /** Adds what is wrong with the value at this place. */
+    /** Adds the violations of the value at this location. */
     void check(Object value, String pointer, Violations found) {
         if (verdict != null) {
             if (!verdict) {
@@ -136,7 +136,7 @@ final class SchemaCheck {
         checkPresent(value, pointer, found);
     }
 
-    /** Checks the properties that are there, and does not ask for those that are not. */
+    /** Validates the existing properties; missing ones are not reported. */
     void checkPresent(JSONObject value, String pointer, Violations found) {
         for (Iterator<String> names = value.keys(); names.hasNext(); ) {
             String name = names.next();

@@ -2,7 +2,7 @@ package dev.toolway.provider;
 
 import org.json.JSONObject;
 
-/** Copies JSON values by writing and reading them, so that what was handed in can change without effect. */
+/** Copies JSON values by writing and parsing them, so that later changes of the original have no effect. */
 final class StrictCopy {
     private StrictCopy() {}
 

@@ -6,14 +6,13 @@ import org.json.JSONException;
 import org.json.JSONObject;
 
 /**
- * Reads JSON as RFC 8259 has it. Android's own reader takes comments, bare words and single quotes, stops at the
- * end of the first value whatever follows, and goes as deep as it is told until the stack is full. What others
- * send is read here instead.
+ * Parses JSON strictly (RFC 8259). Android's own parser accepts comments, unquoted words and single quotes, ignores
+ * text after the first value, and overflows the stack with deep nesting. Use this parser for data of other apps.
  */
 final class StrictJson {
-    /** How deep values may lie in each other. */
+    /** Maximum nesting depth. */
     static final int MAX_DEPTH = 64;
-    /** How long a number may be written: more than any that a double holds needs, and quick to read. */
+    /** Maximum length of a number in characters: enough for every double, and fast to parse. */
     private static final int MAX_DIGITS = 400;
 
     private final String text;
@@ -25,7 +24,7 @@ final class StrictJson {
     }
 
     /**
-     * Reads one value.
+     * Parses one value.
      *
      * @return a JSONObject, JSONArray, String, Boolean, Integer, Long, Double, BigDecimal, or JSONObject.NULL
      */
@@ -35,7 +34,7 @@ final class StrictJson {
         Object value = reader.value();
         reader.skipSpace();
         if (reader.at < text.length()) {
-            throw reader.wrong("something follows the end");
+            throw reader.wrong("text after the end of the value");
         }
         return value;
     }
@@ -66,13 +65,13 @@ final class StrictJson {
             do {
                 skipSpace();
                 if (peek() != '"') {
-                    throw wrong("a name in double quotes is expected");
+                    throw wrong("expected a name in double quotes");
                 }
                 int start = at;
                 String name = string();
                 if (object.has(name)) {
                     at = start;
-                    throw wrong("a name stands there twice,");
+                    throw wrong("duplicate name");
                 }
                 skipSpace();
                 need(':');
@@ -80,7 +79,7 @@ final class StrictJson {
                 try {
                     object.put(name, value());
                 } catch (JSONException error) {
-                    throw wrong("a value that can't be held");
+                    throw wrong("invalid value");
                 }
                 skipSpace();
             } while (takes(','));
@@ -107,7 +106,7 @@ final class StrictJson {
 
     private void enter() throws MalformedJson {
         if (++depth > MAX_DEPTH) {
-            throw wrong("values lie more than " + MAX_DEPTH + " deep in each other");
+            throw wrong("nested more than " + MAX_DEPTH + " levels deep");
         }
         at++;
         skipSpace();
@@ -125,7 +124,7 @@ final class StrictJson {
                 read.append(escape());
             } else if (c < ' ') {
                 at--;
-                throw wrong("a control character must be escaped");
+                throw wrong("unescaped control character");
             } else {
                 read.append(c);
             }
@@ -154,7 +153,7 @@ final class StrictJson {
                 return unicode();
             default:
                 at--;
-                throw wrong("there is no such escape");
+                throw wrong("invalid escape");
         }
     }
 
@@ -164,7 +163,7 @@ final class StrictJson {
             char c = peek();
             int digit = c < 128 ? Character.digit(c, 16) : -1;
             if (digit < 0) {
-                throw wrong("four hexadecimal digits are expected");
+                throw wrong("expected four hexadecimal digits");
             }
             code = code * 16 + digit;
             at++;
@@ -218,13 +217,13 @@ final class StrictJson {
             at++;
         }
         if (at == start) {
-            throw wrong(at < text.length() ? "this is no JSON value" : "the text ends too early");
+            throw wrong(at < text.length() ? "invalid JSON value" : "unexpected end of the text");
         }
     }
 
     private Object word(String word, Object value) throws MalformedJson {
         if (!text.startsWith(word, at)) {
-            throw wrong("this is no JSON value");
+            throw wrong("invalid JSON value");
         }
         at += word.length();
         return value;
@@ -244,14 +243,14 @@ final class StrictJson {
 
     private void need(char c) throws MalformedJson {
         if (peek() != c) {
-            throw wrong("'" + c + "' is expected");
+            throw wrong("expected '" + c + "'");
         }
         at++;
     }
 
     private char peek() throws MalformedJson {
         if (at >= text.length()) {
-            throw wrong("the text ends too early");
+            throw wrong("unexpected end of the text");
         }
         return text.charAt(at);
     }

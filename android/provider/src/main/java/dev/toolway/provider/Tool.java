@@ -8,7 +8,7 @@ import org.json.JSONArray;
 import org.json.JSONException;
 import org.json.JSONObject;
 
-/** A tool: its name, what it is for, what it takes and what it does. */
+/** A tool: its name, description, parameters and code. */
 public final class Tool {
     private static final Pattern NAME = Pattern.compile("[A-Za-z0-9_-]{1,64}");
 
@@ -20,14 +20,14 @@ public final class Tool {
     private final boolean acts;
 
     /**
-     * A tool that only reads.
+     * Creates a read-only tool.
      *
-     * @param name 1 to 64 of the letters A to Z in either case, digits, {@code _} and {@code -}; of its own among
-     *     the tools of this app
-     * @param description what it does and when it is of use, for the model that chooses
-     * @param parameters an object's schema
-     * @param code what it does
-     * @throws IllegalArgumentException where the name or the schema is not as it has to be
+     * @param name 1 to 64 letters (A to Z, a to z), digits, {@code _} and {@code -}; unique among the tools of this
+     *     app
+     * @param description its purpose and use, for the model that chooses a tool
+     * @param parameters the schema of an object
+     * @param code the code that runs it
+     * @throws IllegalArgumentException if the name or the schema is invalid
      */
     public Tool(String name, String description, Schema parameters, ToolCode code) {
         this(name, description, StrictCopy.of(parameters), code, false);
@@ -55,17 +55,17 @@ public final class Tool {
     }
 
     /**
-     * The same tool, said to do more than read: it changes, sends or deletes. CETP version 1 has no such tools
-     * and does not list it; the dialects of MCP do.
+     * Marks the tool as one that changes, sends or deletes something. CETP version 1 does not list such tools; the
+     * MCP dialects do.
      *
-     * @return the tool that acts
+     * @return the marked tool
      */
     public Tool thatActs() {
         return new Tool(name, description, parameters, code, true);
     }
 
     /**
-     * Its name.
+     * Returns the name.
      *
      * @return the name
      */
@@ -85,12 +85,12 @@ public final class Tool {
         return code;
     }
 
-    /** The schema of its parameters; not to be changed. */
+    /** Returns the schema of its parameters. Do not change it. */
     JSONObject parameters() {
         return parameters;
     }
 
-    /** The schemas of the single parameters; not to be changed. */
+    /** Returns the schemas of the single parameters. Do not change them. */
     JSONObject properties() {
         JSONObject properties = parameters.optJSONObject("properties");
         return properties == null ? new JSONObject() : properties;
@@ -105,17 +105,17 @@ public final class Tool {
         return names;
     }
 
-    /** The types that an argument may have; null where any will do. */
+    /** Returns the allowed types of an argument; null if any is allowed. */
     List<String> typesOf(String argument) {
         return check.typesOf(argument);
     }
 
-    /** Refuses arguments that the schema does not allow, and fills in what they leave out. */
+    /** Validates arguments against the schema and fills in defaults. */
     void prepare(JSONObject arguments) throws ToolException {
         Violations found = new Violations();
         check.check(arguments, "", found);
         if (!found.isEmpty()) {
-            throw ToolException.invalidArgs("the arguments do not fit: " + found);
+            throw ToolException.invalidArgs("invalid arguments: " + found);
         }
         JSONObject properties = properties();
         for (Iterator<String> names = properties.keys(); names.hasNext(); ) {
@@ -139,12 +139,12 @@ public final class Tool {
             Violations found = new Violations();
             check.checkPresent(alone, "", found);
             if (!found.isEmpty()) {
-                throw new IllegalArgumentException("the default does not fit: " + found);
+                throw new IllegalArgumentException("invalid default: " + found);
             }
         }
     }
 
-    /** A copy, since the tool's code may change its arguments. */
+    /** Returns a copy, because the tool's code may change its arguments. */
     private Object defaultOf(String argument) {
         JSONObject schema = properties().optJSONObject(argument);
         Object value = schema == null ? null : schema.opt("default");

@@ -18,7 +18,7 @@ public final class ToolCall {
     }
 
     /**
-     * The provider's context, for databases and the like.
+     * Returns the provider's context, for example for databases.
      *
      * @return the context
      */
@@ -27,7 +27,7 @@ public final class ToolCall {
     }
 
     /**
-     * Who calls, so that different callers can be answered differently.
+     * Returns the caller.
      *
      * @return the caller
      */
@@ -36,20 +36,20 @@ public final class ToolCall {
     }
 
     /**
-     * The arguments. They fit the tool's schema, and what was left out and has a {@code default} there is filled
-     * in. Integers may have come as {@code 5.0}: read them with {@code getInt} or {@code getLong}.
+     * Returns the arguments. They match the tool's schema, with defaults filled in. An integer may have been sent as
+     * {@code 5.0}: read it with {@code getInt} or {@code getLong}.
      *
-     * @return the arguments; the call's own, free to be changed
+     * @return the arguments; you may change them
      */
     public JSONObject arguments() {
         return arguments;
     }
 
     /**
-     * A text among the arguments.
+     * Returns a text argument.
      *
-     * @param name of the argument
-     * @return the text, or null where the argument is missing, null, or no text
+     * @param name name of the argument
+     * @return the text, or null if the argument is missing, null or not a text
      */
     public String string(String name) {
         Object value = arguments.opt(name);
@@ -57,9 +57,9 @@ public final class ToolCall {
     }
 
     /**
-     * What the caller calls this call, for logs, and the same when it tries again.
+     * Returns the caller's id of this call, for logs. A retry has the same id.
      *
-     * @return the id, or null where it sent none
+     * @return the id, or null if the caller sent none
      */
     public String requestId() {
         return requestId;

@@ -3,8 +3,8 @@ package dev.toolway.provider;
 import java.util.Objects;
 
 /**
- * Ends a call with an error that the caller is told. A tool's code throws it where it knows what went wrong;
- * whatever else it throws becomes {@link ErrorCode#INTERNAL_ERROR}.
+ * Ends a call with an error for the caller. A tool's code throws it for known errors; any other exception becomes
+ * {@link ErrorCode#INTERNAL_ERROR}.
  */
 public final class ToolException extends Exception {
     private static final long serialVersionUID = 1L;
@@ -21,12 +21,12 @@ public final class ToolException extends Exception {
     }
 
     /**
-     * The user has to allow something in this app first.
+     * Reports that the user must first allow something in this app.
      *
-     * @param message what is missing
-     * @param hint what the user should do, or null
-     * @param authorizeAction the action of the activity of this app in which it is done, or null for the app's
-     *     ordinary start
+     * @param message the missing authorization
+     * @param hint the next step for the user, or null
+     * @param authorizeAction the action of this app's activity for authorization, or null for the app's start
+     *     screen
      * @return the exception to throw
      */
     public static ToolException authRequired(String message, String hint, String authorizeAction) {
@@ -34,9 +34,9 @@ public final class ToolException extends Exception {
     }
 
     /**
-     * The caller may not do this.
+     * Reports that the caller may not do this.
      *
-     * @param message what it may not
+     * @param message the denied action
      * @return the exception to throw
      */
     public static ToolException permissionDenied(String message) {
@@ -44,9 +44,9 @@ public final class ToolException extends Exception {
     }
 
     /**
-     * The arguments fit the schema and make no sense all the same, such as an end before its beginning.
+     * Reports arguments that match the schema but are invalid, for example an end before its start.
      *
-     * @param message which argument, and why
+     * @param message the argument and the problem
      * @return the exception to throw
      */
     public static ToolException invalidArgs(String message) {
@@ -54,9 +54,9 @@ public final class ToolException extends Exception {
     }
 
     /**
-     * The caller, or this app at its own server, has asked too often.
+     * Reports too many requests, of the caller or of this app at its server.
      *
-     * @param message when to try again
+     * @param message the time of the next retry
      * @return the exception to throw
      */
     public static ToolException rateLimited(String message) {
@@ -64,9 +64,9 @@ public final class ToolException extends Exception {
     }
 
     /**
-     * Something failed in this app.
+     * Reports a failure in this app.
      *
-     * @param message what, in words that the caller may read
+     * @param message the problem, for the caller
      * @return the exception to throw
      */
     public static ToolException internal(String message) {
@@ -82,7 +82,7 @@ public final class ToolException extends Exception {
     }
 
     /**
-     * What kind of error it is.
+     * Returns the error code.
      *
      * @return the code
      */
@@ -91,7 +91,7 @@ public final class ToolException extends Exception {
     }
 
     /**
-     * What the user should do.
+     * Returns the next step for the user.
      *
      * @return the hint, or null
      */
@@ -100,7 +100,7 @@ public final class ToolException extends Exception {
     }
 
     /**
-     * The action of the activity in which the user allows it.
+     * Returns the action of the activity for authorization.
      *
      * @return the action, or null
      */

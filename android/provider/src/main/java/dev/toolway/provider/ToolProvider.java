@@ -16,15 +16,15 @@ import java.util.List;
 import java.util.function.LongSupplier;
 
 /**
- * The content provider through which an app offers tools. Extend it, declare the tools, say who may use them, and
- * name the class in the manifest; the library's README shows the entries.
+ * Content provider that offers an app's tools. Extend it, declare the tools, decide who may use them, and add the class
+ * to the manifest; the library's README shows the entries.
  */
 public abstract class ToolProvider extends ContentProvider {
     private static final String TAG = "ToolProvider";
-    /** Error messages are for reading, and must arrive. */
+    /** Maximum length of an error message in characters. */
     private static final int MAX_MESSAGE = 4_000;
 
-    /** Milliseconds that never go back; tests put their own in its place. */
+    /** Monotonic clock in milliseconds; tests replace it. */
     LongSupplier elapsed = SystemClock::elapsedRealtime;
 
     private List<String> authorities = new ArrayList<>();
@@ -32,28 +32,28 @@ public abstract class ToolProvider extends ContentProvider {
     private RateLimiter limiter;
 
     /**
-     * Says what the app offers. It is asked once, before the first call is answered, on that call's thread; what
-     * it throws is told to the caller and logged, and it is asked again with the next call.
+     * Declares the app's tools. Called once, before the first call is answered, on that call's thread. An exception
+     * is logged and reported to the caller, and the next call tries again.
      *
-     * @param app to be filled in
+     * @param app the declaration to complete
      */
     protected abstract void declare(Declaration app);
 
     /**
-     * Says whether a caller may do what it asks for. It is asked before every method of every protocol, on the
-     * call's thread; what it throws counts as an error of the app, and the call does not go on.
+     * Decides whether a caller may make a request. Called before every method of every protocol, on the call's
+     * thread. An exception ends the call with an error of the app.
      *
-     * @param caller who asks
-     * @param request what for
-     * @return the answer
+     * @param caller the caller
+     * @param request the request
+     * @return the decision
      */
     protected abstract Access authorize(Caller caller, Request request);
 
     /**
-     * Remembers by which authorities it is reached.
+     * Stores the authorities of this provider.
      *
-     * @param context of the app
-     * @param info what the manifest says
+     * @param context context of the app
+     * @param info the entry in the manifest
      */
     @Override
     public void attachInfo(Context context, ProviderInfo info) {
@@ -68,7 +68,7 @@ public abstract class ToolProvider extends ContentProvider {
         return true;
     }
 
-    /** From API 29 on the system says which authority was called. */
+    /** From API 29, the system passes the authority that was called. */
     @Override
     public final Bundle call(String authority, String method, String arg, Bundle extras) {
         return answer(withoutUser(authority), method, extras);
@@ -81,19 +81,19 @@ public abstract class ToolProvider extends ContentProvider {
 
     private Bundle answer(String called, String method, Bundle extras) {
         Caller caller = Caller.of(this);
-        // What the tools do, they do as this app.
+        // Tools run with this app's identity.
         long identity = Binder.clearCallingIdentity();
         boolean mcp = looksLikeMcp(method, extras);
         try {
             Exchange exchange = exchange(caller);
             String authority = called == null ? likely(exchange.declaration(), method, extras) : called;
-            Declaration.McpDoor door = exchange.declaration().door(authority);
-            mcp = door != null;
-            return mcp ? Mcp.answer(exchange, door, method, extras) : Cetp.answer(exchange, method, extras);
+            Declaration.McpEndpoint endpoint = exchange.declaration().endpoint(authority);
+            mcp = endpoint != null;
+            return mcp ? Mcp.answer(exchange, endpoint, method, extras) : Cetp.answer(exchange, method, extras);
         } catch (ToolException error) {
             return error(mcp, error);
         } catch (Throwable error) {
-            // Also what is no Exception: an Error that leaves a provider ends the app's process.
+            // Also catches Errors: one that leaves a provider ends the app's process.
             Log.w(TAG, method + " for " + caller + " failed", error);
             String message = error.getMessage();
             return error(mcp, ToolException.internal(message == null ? error.getClass().getSimpleName() : message));
@@ -121,25 +121,25 @@ public abstract class ToolProvider extends ContentProvider {
     }
 
     /**
-     * Which authority was called, where an Android before API 29 does not say and this component has several: to
-     * be told from the call, unless several tools are served in MCP.
+     * Returns the called authority. Before API 29, the system does not pass it. With several authorities, it is
+     * derived from the call, unless several serve tools in MCP.
      */
     private String likely(Declaration filled, String method, Bundle extras) throws ToolException {
         boolean mcp = looksLikeMcp(method, extras);
         List<String> fitting = new ArrayList<>();
         for (String authority : authorities) {
-            if (mcp == (filled.door(authority) != null)) {
+            if (mcp == (filled.endpoint(authority) != null)) {
                 fitting.add(authority);
             }
         }
         if (mcp && fitting.size() > 1) {
-            throw ToolException.internal("this Android does not tell which of " + fitting + " is called; the app"
-                    + " has to declare a provider for each");
+            throw ToolException.internal("this Android version does not tell which of " + fitting + " was called; the"
+                    + " app must declare one provider for each");
         }
         return fitting.isEmpty() ? null : fitting.get(0);
     }
 
-    /** What a call tells of its protocol, where nothing else does: so is an error answered that comes before. */
+    /** Returns the protocol that a call implies, for errors before the authority is known. */
     private static boolean looksLikeMcp(String method, Bundle extras) {
         return Names.GET_TOOL_INFO.equals(method)
                 || Names.EXECUTE_TOOL.equals(method) && Extras.has(extras, Names.TOOL_ARGUMENTS);
@@ -150,19 +150,19 @@ public abstract class ToolProvider extends ContentProvider {
     }
 
     /**
-     * The type by which the tools of MCP are found.
+     * Returns the MIME type of MCP tools.
      *
-     * @param uri of an authority
-     * @return the type, or null for an authority that speaks CETP
+     * @param uri URI of an authority
+     * @return the type, or null for an authority of CETP
      */
     @Override
     public String getType(Uri uri) {
         String authority = withoutUser(uri.getAuthority());
-        return authority != null && exchange(null).declaration().door(authority) != null ? Names.MCP_TYPE : null;
+        return authority != null && exchange(null).declaration().endpoint(authority) != null ? Names.MCP_TYPE : null;
     }
 
     /**
-     * There are no rows here.
+     * Does nothing: this provider has no rows.
      *
      * @return null
      */
@@ -172,7 +172,7 @@ public abstract class ToolProvider extends ContentProvider {
     }
 
     /**
-     * Nothing can be put in here.
+     * Does nothing: this provider has no rows.
      *
      * @return null
      */
@@ -182,7 +182,7 @@ public abstract class ToolProvider extends ContentProvider {
     }
 
     /**
-     * There is nothing to delete here.
+     * Does nothing: this provider has no rows.
      *
      * @return 0
      */
@@ -192,7 +192,7 @@ public abstract class ToolProvider extends ContentProvider {
     }
 
     /**
-     * There is nothing to change here.
+     * Does nothing: this provider has no rows.
      *
      * @return 0
      */

@@ -5,8 +5,8 @@ import android.content.Intent;
 import android.os.IBinder;
 
 /**
- * The entry in the manifest by which an app's tools are found (CETP, section 2.2). It does nothing: whoever binds
- * to it gets nothing, and where it is started it stops.
+ * Entry in the manifest that makes an app's tools discoverable (CETP, section 2.2). It can't be bound, and stops
+ * when it is started.
  */
 public final class ToolProviderService extends Service {
     @Override

@@ -4,7 +4,7 @@ import java.util.Objects;
 import org.json.JSONArray;
 import org.json.JSONObject;
 
-/** What a tool gives back: a JSON value, or plain text. */
+/** Result of a tool: a JSON value or plain text. */
 public final class ToolResult {
     private final Object value;
 
@@ -13,7 +13,7 @@ public final class ToolResult {
     }
 
     /**
-     * An object.
+     * Creates a result from an object.
      *
      * @param value the object
      * @return the result
@@ -23,7 +23,7 @@ public final class ToolResult {
     }
 
     /**
-     * An array.
+     * Creates a result from an array.
      *
      * @param value the array
      * @return the result
@@ -33,9 +33,9 @@ public final class ToolResult {
     }
 
     /**
-     * JSON that was written by another library.
+     * Creates a result from JSON text, for example of another library.
      *
-     * @param text one JSON value, passed on as it is; text that isn't JSON ends the call as
+     * @param text one JSON value, sent unchanged; invalid JSON ends the call with
      *     {@link ErrorCode#INTERNAL_ERROR}
      * @return the result
      */
@@ -44,16 +44,16 @@ public final class ToolResult {
     }
 
     /**
-     * Plain text.
+     * Creates a result from plain text.
      *
-     * @param text passed on as it is in the dialects of MCP, and as a JSON string in CETP
+     * @param text sent unchanged in the MCP dialects, and as a JSON string in CETP
      * @return the result
      */
     public static ToolResult text(String text) {
         return new ToolResult(text);
     }
 
-    /** As one JSON value. */
+    /** Returns the result as one JSON value. */
     String toJson() throws ToolException {
         if (value instanceof String) {
             return JSONObject.quote((String) value);
@@ -67,15 +67,15 @@ public final class ToolResult {
             }
             return text;
         }
-        // Null where it holds what JSON has no form for, such as a number that is not finite.
+        // Null if it contains a value that JSON can't represent, such as an infinite number.
         String text = value.toString();
         if (text == null) {
-            throw ToolException.internal("the tool's result holds a value that JSON has no form for");
+            throw ToolException.internal("the tool's result contains a value that JSON can't represent");
         }
         return text;
     }
 
-    /** As text for a model to read. */
+    /** Returns the result as text for a model. */
     String toText() throws ToolException {
         return value instanceof String ? (String) value : toJson();
     }

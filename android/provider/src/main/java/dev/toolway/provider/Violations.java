@@ -3,9 +3,9 @@ package dev.toolway.provider;
 import java.util.ArrayList;
 import java.util.List;
 
-/** What is wrong with a value, each with the JSON pointer (RFC 6901) of where. */
+/** Violations of a schema, each with its JSON pointer (RFC 6901). */
 final class Violations {
-    /** More are counted, and not told one by one. */
+    /** Maximum number of listed violations; others are only counted. */
     private static final int TOLD = 20;
     private static final int POINTER_SHOWN = 200;
 
@@ -15,7 +15,7 @@ final class Violations {
     void add(String pointer, String what) {
         count++;
         if (told.size() < TOLD) {
-            told.add((pointer.isEmpty() ? "the whole" : JsonValues.cut(pointer, POINTER_SHOWN)) + ": " + what);
+            told.add((pointer.isEmpty() ? "value" : JsonValues.cut(pointer, POINTER_SHOWN)) + ": " + what);
         }
     }
 
@@ -23,14 +23,14 @@ final class Violations {
         return count == 0;
     }
 
-    /** All on one line. */
+    /** Returns all on one line. */
     @Override
     public String toString() {
         String text = String.join("; ", told);
         return count > told.size() ? text + "; and " + (count - told.size()) + " more" : text;
     }
 
-    /** The pointer of what lies in this place under this name. */
+    /** Returns the pointer of a member. */
     static String below(String pointer, String name) {
         return pointer + "/" + name.replace("~", "~0").replace("/", "~1");
     }

@@ -12,18 +12,18 @@ public class DeclarationTest {
     }
 
     @Test
-    public void mistakesAreRefused() {
+    public void malformedJsonIsRefused() {
         assertThrows(
                 IllegalArgumentException.class, () -> new Declaration().tool(tool("a")).tool(tool("a")));
         assertThrows(
                 IllegalArgumentException.class, () -> new Declaration().mcpTool("x", "a").mcpTools("x", "a"));
         Declaration dangling = new Declaration().tool(tool("a")).mcpTool("x", "b");
         IllegalArgumentException error = assertThrows(IllegalArgumentException.class, dangling::checked);
-        assertEquals("x is to serve b, which is no tool", error.getMessage());
+        assertEquals("x serves b, which is not a declared tool", error.getMessage());
     }
 
     @Test
-    public void infoIsThereWhereItWasGiven() {
+    public void infoIsReturnedIfDeclared() {
         assertNull(new Declaration().tool(tool("a")).info());
         assertEquals(
                 "{\"provider_name\":\"N\",\"description\":\"D\",\"scopes\":[{\"name\":\"s\",\"description\":\"S\"}]}",

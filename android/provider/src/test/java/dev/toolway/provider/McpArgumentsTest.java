@@ -32,7 +32,7 @@ public class McpArgumentsTest {
     }
 
     @Test
-    public void textsBecomeWhatIsDeclared() throws Exception {
+    public void textsAreConvertedToDeclaredTypes() throws Exception {
         assertEquals("5", read("text", "5"));
         assertEquals("\"quoted\"", read("text", "\"quoted\""));
         assertEquals(5, read("whole", "5"));
@@ -52,7 +52,7 @@ public class McpArgumentsTest {
     }
 
     @Test
-    public void whatDoesNotFitStaysATextAndIsRefusedByTheSchema() throws Exception {
+    public void unconvertibleTextIsRefusedBySchema() throws Exception {
         String[][] wrong = {
             {"whole", "five"}, {"whole", "5.5"}, {"whole", ""}, {"number", "0x10"}, {"number", "NaN"}, {"flag", "yes"},
             {"flag", "True"}, {"list", "[1,"}, {"list", "{}"}, {"object", "[]"}, {"object", "{a:1}"}, {"whole", "true"}
@@ -65,7 +65,7 @@ public class McpArgumentsTest {
     }
 
     @Test
-    public void nullIsLeftOutAndPlainValuesAreTaken() throws Exception {
+    public void nullIsOmittedAndPlainValuesAreAccepted() throws Exception {
         Map<String, Object> given = new LinkedHashMap<>();
         given.put("text", null);
         given.put("whole", 5);
@@ -77,7 +77,7 @@ public class McpArgumentsTest {
     }
 
     @Test
-    public void onlyMapsOfPlainValuesAreTaken() {
+    public void onlyMapsOfPlainValuesAreAccepted() {
         Map<?, ?>[] wrong = {
             Collections.singletonMap("a", new Object()), Collections.singletonMap(1, "x"),
             Collections.singletonMap("number", Double.NaN), Collections.singletonMap(null, "x")

@@ -16,22 +16,22 @@ public class RateLimiterTest {
     }
 
     @Test
-    public void noMoreCallsThanAllowedLieInAnyPeriod() throws Exception {
+    public void limitHoldsInEveryPeriod() throws Exception {
         limiter.count(1);
         now += 4_000;
         limiter.count(1);
         now += 500;
-        assertEquals("at most 2 calls in 10 s; try again in 6 s", refusal(1));
-        // What was refused does not count.
+        assertEquals("at most 2 calls in 10 s; retry in 6 s", refusal(1));
+        // Refused calls do not count.
         now += 5_500;
         limiter.count(1);
-        assertEquals("at most 2 calls in 10 s; try again in 4 s", refusal(1));
+        assertEquals("at most 2 calls in 10 s; retry in 4 s", refusal(1));
         now += 4_000;
         limiter.count(1);
     }
 
     @Test
-    public void callersDoNotCountForEachOther() throws Exception {
+    public void rateLimitIsPerCaller() throws Exception {
         limiter.count(1);
         limiter.count(1);
         limiter.count(2);
@@ -41,7 +41,7 @@ public class RateLimiterTest {
     }
 
     @Test
-    public void limitsHaveBounds() {
+    public void rateLimitsAreValidated() {
         assertThrows(IllegalArgumentException.class, () -> RateLimit.of(0, 1_000));
         assertThrows(IllegalArgumentException.class, () -> RateLimit.of(1, 0));
         assertThrows(IllegalArgumentException.class, () -> RateLimit.of(10_001, 1_000));

@@ -7,7 +7,7 @@ import static org.junit.Assert.assertTrue;
 import java.util.Collections;
 import org.junit.Test;
 
-/** Expectations follow JSON Schema 2020-12, Core and Validation; the sections are named. */
+/** Tests validation. Sections refer to JSON Schema 2020-12, Core and Validation. */
 public class SchemaCheckTest {
     private static String found(String schema, String value) {
         try {
@@ -51,10 +51,10 @@ public class SchemaCheckTest {
         fits("{\"type\":[\"integer\",\"null\"]}", "5", "5.0", "null");
         refuses("{\"type\":[\"integer\",\"null\"]}", "5.5", "\"5\"");
         assertEquals(
-                "the whole: must be integer or null, is string", found("{\"type\":[\"integer\",\"null\"]}", "\"5\""));
+                "value: must be integer or null, is string", found("{\"type\":[\"integer\",\"null\"]}", "\"5\""));
     }
 
-    /** Core 4.3.2: true and {} allow all, false nothing. */
+    /** Core 4.3.2: true and {} allow everything, false nothing. */
     @Test
     public void booleanSchemas() {
         fits("true", "1", "null", "{}");
@@ -64,7 +64,7 @@ public class SchemaCheckTest {
         fits("{\"properties\":{\"a\":false}}", "{}");
     }
 
-    /** Validation 6.1.2 and 6.1.3, Core 4.2.2: equality is JSON's. */
+    /** Validation 6.1.2 and 6.1.3, Core 4.2.2: equality of JSON values. */
     @Test
     public void enumAndConst() {
         fits("{\"enum\":[\"a\",1,null,[1,{\"x\":2}]]}", "\"a\"", "1", "1.0", "null", "[1.0,{\"x\":2}]");
@@ -76,10 +76,10 @@ public class SchemaCheckTest {
         refuses("{\"const\":{\"a\":1,\"b\":[]}}", "{\"a\":1}", "{\"b\":[],\"c\":1}");
         fits("{\"const\":null}", "null");
         refuses("{\"const\":null}", "0");
-        assertEquals("the whole: must be one of [\"stock\",\"fund\"]", found("{\"enum\":[\"stock\",\"fund\"]}", "\"x\""));
+        assertEquals("value: must be one of [\"stock\",\"fund\"]", found("{\"enum\":[\"stock\",\"fund\"]}", "\"x\""));
     }
 
-    /** Validation 6.2.2 to 6.2.5; they say nothing about what is no number. */
+    /** Validation 6.2.2 to 6.2.5: limits apply only to numbers. */
     @Test
     public void bounds() {
         fits("{\"minimum\":1,\"maximum\":3}", "1", "1.0", "3", "2.5", "\"x\"", "null");
@@ -88,8 +88,8 @@ public class SchemaCheckTest {
         refuses("{\"exclusiveMinimum\":1,\"exclusiveMaximum\":3}", "1", "3", "1.0");
         fits("{\"minimum\":0.1}", "0.1");
         refuses("{\"maximum\":9007199254740992}", "9007199254740993");
-        assertEquals("the whole: must be at least 1, is 0", found("{\"minimum\":1}", "0"));
-        assertEquals("the whole: must be below 3, is 3", found("{\"exclusiveMaximum\":3}", "3"));
+        assertEquals("value: must be at least 1, is 0", found("{\"minimum\":1}", "0"));
+        assertEquals("value: must be below 3, is 3", found("{\"exclusiveMaximum\":3}", "3"));
     }
 
     /** Validation 6.3.1 and 6.3.2: characters, as RFC 8259 defines them, not UTF-16 units. */
@@ -99,7 +99,7 @@ public class SchemaCheckTest {
         refuses("{\"minLength\":2,\"maxLength\":2}", "\"a\"", "\"abc\"", "\"😀\"", "\"\"");
         fits("{\"maxLength\":2.0}", "\"ab\"");
         assertEquals(
-                "the whole: must have at most 2 characters, has 3", found("{\"maxLength\":2}", "\"😀😀😀\""));
+                "value: must have at most 2 characters, has 3", found("{\"maxLength\":2}", "\"😀😀😀\""));
     }
 
     /** Validation 6.3.3: not anchored. */
@@ -135,27 +135,27 @@ public class SchemaCheckTest {
         fits(others, "{\"a\":1}", "{\"b\":\"x\"}", "{}");
         refuses(others, "{\"b\":1}");
         fits("{\"properties\":{\"a\":{\"type\":\"integer\"}}}", "{\"b\":\"x\"}");
-        // Required is about names: null is there.
+        // A property with the value null is present.
         fits("{\"required\":[\"a\"]}", "{\"a\":null}", "[]");
     }
 
     @Test
-    public void nestedPlacesAreNamedByPointers() {
+    public void violationsHaveJsonPointers() {
         String schema = "{\"properties\":{\"a/b\":{\"properties\":{\"c~d\":{\"items\":{\"required\":[\"x\"]}}}}}}";
         assertEquals("/a~1b/c~0d/1/x: is missing", found(schema, "{\"a/b\":{\"c~d\":[{\"x\":1},{}]}}"));
     }
 
     @Test
-    public void allThatIsWrongIsToldAndMuchIsCounted() {
+    public void firstViolationsAreListedAndOthersCounted() {
         String items = String.join(",", Collections.nCopies(25, "\"x\""));
         String told = found("{\"items\":{\"type\":\"integer\"}}", "[" + items + "]");
         assertTrue(told, told.startsWith("/0: must be integer, is string; /1: "));
         assertTrue(told, told.endsWith("/19: must be integer, is string; and 5 more"));
     }
 
-    /** What is not known must not make anything else refuse what the schema as a whole allows. */
+    /** Unknown keywords must not make other keywords reject valid values. */
     @Test
-    public void unknownKeywordsLetThrough() {
+    public void unknownKeywordsAllowEverything() {
         fits("{\"format\":\"date\",\"multipleOf\":2,\"uniqueItems\":true,\"x-mine\":1}", "\"x\"", "3", "[1,1]");
         fits("{\"patternProperties\":{\"^x\":{}},\"additionalProperties\":false}", "{\"x1\":1}");
         fits("{\"prefixItems\":[{\"type\":\"string\"}],\"items\":{\"type\":\"integer\"}}", "[\"a\",1]");
@@ -164,19 +164,19 @@ public class SchemaCheckTest {
     }
 
     @Test
-    public void schemasThatAreNoneAreRefusedWithTheirPlace() {
+    public void invalidSchemasAreRefusedWithPointer() {
         String[][] wrong = {
-            {"{\"type\":\"text\"}", "/type must be among"},
+            {"{\"type\":\"text\"}", "/type must be one of"},
             {"{\"type\":1}", "/type must be an array"},
             {"{\"properties\":[]}", "/properties must be an object"},
             {"{\"properties\":{\"a\":1}}", "/properties/a must be an object, true or false"},
             {"{\"required\":\"a\"}", "/required must be an array"},
-            {"{\"required\":[1]}", "/required must hold texts"},
+            {"{\"required\":[1]}", "/required must contain only strings"},
             {"{\"enum\":{}}", "/enum must be an array"},
             {"{\"minimum\":\"1\"}", "/minimum must be a number"},
             {"{\"exclusiveMinimum\":true}", "/exclusiveMinimum must be a number"},
-            {"{\"minLength\":-1}", "/minLength must be a whole number"},
-            {"{\"maxItems\":1.5}", "/maxItems must be a whole number"},
+            {"{\"minLength\":-1}", "/minLength must be a non-negative integer"},
+            {"{\"maxItems\":1.5}", "/maxItems must be a non-negative integer"},
             {"{\"pattern\":\"(\"}", "/pattern must be a regular expression"},
             {"{\"pattern\":1}", "/pattern must be a regular expression"},
             {"{\"properties\":{\"a\":{\"items\":{\"minItems\":null}}}}", "/properties/a/items/minItems must be"},

@@ -13,7 +13,7 @@ import org.junit.Test;
 
 public class StrictJsonTest {
     @Test
-    public void everyKindOfValueIsRead() throws Exception {
+    public void everyTypeOfValueIsParsed() throws Exception {
         JSONObject read = (JSONObject) StrictJson.parse(
                 " {\"text\" : \"a\\u00e4\\n\\ud83d\\ude00\\/\", \"list\":[1, -2.5e1,true,false,null,{}], \"long\": 3000000000} ");
         assertEquals("aä\n😀/", read.getString("text"));
@@ -29,7 +29,7 @@ public class StrictJsonTest {
     }
 
     @Test
-    public void whatIsNoJsonIsRefused() {
+    public void resultThatIsNotJsonIsRefused() {
         String[] texts = {
             "", " ", "{", "{\"a\":1", "{\"a\"}", "{\"a\":}", "{a:1}", "{'a':1}", "{\"a\":1,}", "{,}", "[1,]", "[1 2]",
             "[", "]", "tru", "nul", "NaN", "Infinity", "-", "01", "1.", ".5", "+1", "1e", "0x10", "1 2", "{} {}",
@@ -42,14 +42,14 @@ public class StrictJsonTest {
     }
 
     @Test
-    public void aNameTwiceIsRefused() {
+    public void duplicateNameIsRefused() {
         MalformedJson error = assertThrows(MalformedJson.class, () -> StrictJson.parse("{\"a\":1, \"a\":2}"));
-        assertEquals("a name stands there twice, at character 8", error.getMessage());
+        assertEquals("duplicate name at character 8", error.getMessage());
     }
 
-    /** Android's own reader fills the stack with this, which ends the process. */
+    /** Android's own parser overflows the stack with this, which ends the process. */
     @Test
-    public void depthHasABound() throws Exception {
+    public void nestingDepthIsLimited() throws Exception {
         String open = String.join("", Collections.nCopies(100_000, "["));
         assertThrows(MalformedJson.class, () -> StrictJson.parse(open));
         int most = StrictJson.MAX_DEPTH;
@@ -62,9 +62,9 @@ public class StrictJsonTest {
         return open + String.join("", Collections.nCopies(depth, "]"));
     }
 
-    /** A number of a million digits takes a minute to turn into one. */
+    /** Parsing a number of a million digits takes a minute. */
     @Test
-    public void numbersHaveABound() {
+    public void numberLengthIsLimited() {
         String digits = String.join("", Collections.nCopies(1_000_000, "9"));
         MalformedJson error = assertThrows(MalformedJson.class, () -> StrictJson.parse(digits));
         assertTrue(error.getMessage(), error.getMessage().startsWith("the number is too long"));

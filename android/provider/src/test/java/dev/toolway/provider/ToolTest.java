@@ -24,7 +24,7 @@ public class ToolTest {
     }
 
     @Test
-    public void theBuilderWritesTheSchemaThatWasMeant() throws Exception {
+    public void builderProducesExpectedSchema() throws Exception {
         Schema built = Schema.obj()
                 .required("start", Schema.string().description("When").pattern("^\\d").minLength(1).maxLength(10))
                 .property("limit", Schema.integer().byDefault(50).minimum(1).maximum(100).orNull())
@@ -43,7 +43,7 @@ public class ToolTest {
     }
 
     @Test
-    public void aSchemaCanBeWrittenOut() {
+    public void schemaCanBeParsedFromText() {
         assertEquals("integer", Schema.json("{\"type\":\"integer\"}").toString().split("\"")[3]);
         assertThrows(IllegalArgumentException.class, () -> Schema.json("{'type':'integer'}"));
         assertThrows(IllegalArgumentException.class, () -> Schema.json("[]"));
@@ -51,7 +51,7 @@ public class ToolTest {
     }
 
     @Test
-    public void namesAndSchemasAreCheckedWhenDeclared() {
+    public void namesAndSchemasAreValidatedOnDeclaration() {
         assertTrue(refusal("", Schema.obj()).contains("a name has 1 to 64"));
         assertTrue(refusal("a b", Schema.obj()).contains("a name has 1 to 64"));
         assertTrue(refusal("a.b", Schema.obj()).contains("a name has 1 to 64"));
@@ -62,14 +62,14 @@ public class ToolTest {
                 "tool t: schema: /properties/a/minimum must be a number",
                 refusal("t", Schema.json("{\"type\":\"object\",\"properties\":{\"a\":{\"minimum\":\"1\"}}}")));
         assertEquals(
-                "tool t: the default does not fit: /a: must be integer, is string",
+                "tool t: invalid default: /a: must be integer, is string",
                 refusal("t", Schema.obj().property("a", Schema.integer().byDefault("x"))));
-        // A default for one property does not ask for the others.
+        // A default of one property does not require the others.
         tool(Schema.obj().required("b", Schema.string()).property("a", Schema.integer().byDefault(1)));
     }
 
     @Test
-    public void whatIsLeftOutGetsItsDefault() throws Exception {
+    public void missingArgumentsGetDefaults() throws Exception {
         Tool tool = tool(Schema.obj()
                 .property("limit", Schema.integer().byDefault(50))
                 .property("tags", Schema.array(Schema.string()).byDefault(new JSONArray().put("x")))
@@ -79,7 +79,7 @@ public class ToolTest {
         assertEquals(50, arguments.getInt("limit"));
         assertEquals("x", arguments.getJSONArray("tags").getString(0));
         assertNull(arguments.opt("name"));
-        // Each call has its own.
+        // Each call has its own copy.
         arguments.getJSONArray("tags").put("y");
         JSONObject others = new JSONObject().put("limit", 7);
         tool.prepare(others);
@@ -88,15 +88,15 @@ public class ToolTest {
     }
 
     @Test
-    public void aDefaultDoesNotStandInForWhatIsRequired() {
+    public void defaultDoesNotReplaceRequiredArgument() {
         Tool tool = tool(Schema.obj().required("a", Schema.integer().byDefault(1)));
         ToolException error = assertThrows(ToolException.class, () -> tool.prepare(new JSONObject()));
         assertEquals(ErrorCode.INVALID_ARGS, error.code());
-        assertEquals("the arguments do not fit: /a: is missing", error.getMessage());
+        assertEquals("invalid arguments: /a: is missing", error.getMessage());
     }
 
     @Test
-    public void aSchemaThatChangesLaterChangesNoTool() throws Exception {
+    public void laterChangeOfSchemaDoesNotAffectTool() throws Exception {
         Schema parameters = Schema.obj();
         Tool tool = tool(parameters);
         parameters.required("a", Schema.string());

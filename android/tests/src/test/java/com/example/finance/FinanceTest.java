@@ -27,7 +27,7 @@ import org.robolectric.RuntimeEnvironment;
 import org.robolectric.Shadows;
 import org.robolectric.android.controller.ActivityController;
 
-/** The finance app, called as a bridge calls it, with its database and its screen. */
+/** Tests the finance app with calls like a bridge's, with its database and its screen. */
 @RunWith(RobolectricTestRunner.class)
 public class FinanceTest {
     private static final String AUTHORITY = "com.example.finance.clawseed.tools";
@@ -59,7 +59,7 @@ public class FinanceTest {
         return new JSONObject(answer.getString("data"));
     }
 
-    /** What is wrong with arguments that are refused. */
+    /** Returns the message for refused arguments. */
     private String refusal(String args) {
         Bundle answer = execute("get_transactions", args);
         assertEquals("INVALID_ARGS", answer.getString("error_code"));
@@ -111,7 +111,7 @@ public class FinanceTest {
         return values;
     }
 
-    /** In an order of their own: that of an object's names says nothing. */
+    /** Sorts the names, because the order of an object's names has no meaning. */
     private static Object sorted(Object value) throws Exception {
         if (value instanceof JSONArray) {
             JSONArray array = new JSONArray();
@@ -134,7 +134,7 @@ public class FinanceTest {
 
     /** The tool list of ClawSeed's CETP tutorial, key by key. */
     @Test
-    public void theToolsAreThoseOfTheTutorial() throws Exception {
+    public void toolsMatchTutorial() throws Exception {
         JSONObject data = new JSONObject(call("list_tools", null).getString("data"));
         assertEquals(
                 sorted(new JSONObject("{\"tools\":["
@@ -158,7 +158,7 @@ public class FinanceTest {
 
     /** ClawSeed's CETP tutorial, section 4: refused, allowed, revoked and refused again. */
     @Test
-    public void dataIsForWhomTheUserAllows() throws Exception {
+    public void dataRequiresUsersPermission() throws Exception {
         Bundle refused = execute("get_portfolio_holdings", "{}");
         assertEquals("AUTH_REQUIRED", refused.getString("error_code"));
         assertEquals("User has not authorized this data scope", refused.getString("error_message"));
@@ -170,7 +170,7 @@ public class FinanceTest {
         assertEquals(Activity.RESULT_OK, Shadows.shadowOf(screen.get()).getResultCode());
         assertTrue(words(screen.get()), words(screen.get()).contains("may read until"));
         assertEquals(5, data("get_portfolio_holdings", "{}").getJSONArray("holdings").length());
-        // Another app is another matter.
+        // Another app still has no access.
         CallingApp other = CallingApp.install("com.example.other");
         Bundle extras = new Bundle();
         extras.putString("tool_name", "get_portfolio_holdings");
@@ -182,7 +182,7 @@ public class FinanceTest {
     }
 
     @Test
-    public void whomTheUserDeniesIsNotEvenToldWhatThereIs() {
+    public void deniedCallerCannotListTools() {
         execute("get_portfolio_holdings", "{}");
         assertEquals("success", call("list_tools", null).getString("status"));
         ActivityController<AuthorizeActivity> screen = openScreen();
@@ -196,12 +196,12 @@ public class FinanceTest {
     }
 
     @Test
-    public void theScreenSaysWhereNobodyHasAsked() {
+    public void screenShowsThatNoAppHasAsked() {
         assertTrue(words(openScreen().get()).contains("No app has asked yet."));
     }
 
     @Test
-    public void anAppWithoutASignerCanNotBeAllowed() {
+    public void appWithoutKnownSignerCannotBeAllowed() {
         execute("get_portfolio_holdings", "{}");
         Activity screen = openScreen().get();
         press(screen, "Deny");
@@ -212,7 +212,7 @@ public class FinanceTest {
     }
 
     @Test
-    public void holdingsHaveWhatTheirDescriptionSays() throws Exception {
+    public void holdingsMatchTheirDescription() throws Exception {
         allow();
         JSONObject answer = data("get_portfolio_holdings", "{\"account_type\":\"all\"}");
         assertTrue(answer.getBoolean("sample_data"));
@@ -238,12 +238,12 @@ public class FinanceTest {
         Bundle refused = execute("get_portfolio_holdings", "{\"account_type\":\"bond\"}");
         assertEquals("INVALID_ARGS", refused.getString("error_code"));
         assertEquals(
-                "the arguments do not fit: /account_type: must be one of [\"stock\",\"fund\",\"all\"]",
+                "invalid arguments: /account_type: must be one of [\"stock\",\"fund\",\"all\"]",
                 refused.getString("error_message"));
     }
 
     @Test
-    public void transactionsAreThoseOfTheDaysAskedFor() throws Exception {
+    public void transactionsAreFilteredByDate() throws Exception {
         allow();
         JSONObject all = data("get_transactions", "{\"start_date\":\"2025-06-01\"}");
         assertEquals(11, all.getLong("total"));
@@ -261,7 +261,7 @@ public class FinanceTest {
     }
 
     @Test
-    public void theLimitIsFiftyOrWhatIsSaid() throws Exception {
+    public void limitDefaultsToFifty() throws Exception {
         allow();
         data("get_transactions", "{\"start_date\":\"2025-01-01\"}");
         Context context = RuntimeEnvironment.getApplication();
@@ -283,9 +283,9 @@ public class FinanceTest {
     @Test
     public void datesAndLimitsAreChecked() {
         allow();
-        assertEquals("the arguments do not fit: /start_date: is missing", refusal("{}"));
+        assertEquals("invalid arguments: /start_date: is missing", refusal("{}"));
         assertEquals(
-                "the arguments do not fit: /start_date: must be string, is number; /limit: must be integer, is string",
+                "invalid arguments: /start_date: must be string, is number; /limit: must be integer, is string",
                 refusal("{\"start_date\":20250101,\"limit\":\"5\"}"));
         assertEquals("/start_date: must be a date as YYYY-MM-DD", refusal("{\"start_date\":\"2025-02-30\"}"));
         assertEquals("/start_date: must be a date as YYYY-MM-DD", refusal("{\"start_date\":\"last week\"}"));
@@ -298,9 +298,9 @@ public class FinanceTest {
         assertEquals("/limit: must be at least 1, is 0", refusal("{\"start_date\":\"2025-01-01\",\"limit\":0}"));
     }
 
-    /** What the user revoked or bought is there again when the app is started again. */
+    /** Data and decisions survive a restart of the app. */
     @Test
-    public void theDatabaseIsFilledOnce() throws Exception {
+    public void databaseIsFilledOnlyOnce() throws Exception {
         allow();
         assertEquals(20, data("get_transactions", "{\"start_date\":\"2025-01-01\"}").getLong("total"));
         FinanceToolProvider again =

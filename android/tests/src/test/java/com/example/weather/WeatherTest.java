@@ -19,7 +19,7 @@ import org.junit.runner.RunWith;
 import org.robolectric.Robolectric;
 import org.robolectric.RobolectricTestRunner;
 
-/** The weather app, called as a bridge calls it. */
+/** Tests the weather app with calls like a bridge's. */
 @RunWith(RobolectricTestRunner.class)
 public class WeatherTest {
     private static final String AUTHORITY = "com.example.weather.mcptool";
@@ -50,7 +50,7 @@ public class WeatherTest {
 
     /** The tool of the dialect `mcp-a`, key by key. */
     @Test
-    public void theToolIsThatOfTheGuide() throws Exception {
+    public void toolMatchesGuide() throws Exception {
         Bundle info = bridge.call(provider, AUTHORITY, "get_tool_info", null);
         assertTrue(info.getBoolean("success"));
         assertEquals("get_weather_forecast", info.getString("tool_name"));
@@ -66,7 +66,7 @@ public class WeatherTest {
     }
 
     @Test
-    public void aForecastHasTheDaysThatWereAskedFor() throws Exception {
+    public void forecastHasRequestedDays() throws Exception {
         JSONObject forecast = forecast(Map.of("location", "ulm", "days", "3"));
         assertEquals("Ulm", forecast.getString("location"));
         assertTrue(forecast.getBoolean("sample_data"));
@@ -75,7 +75,7 @@ public class WeatherTest {
     }
 
     @Test
-    public void coordinatesMeanTheNearestPlace() throws Exception {
+    public void coordinatesSelectNearestPlace() throws Exception {
         assertEquals("Ulm", forecast(Map.of("location", "48.1,11.6")).getString("location"));
         assertEquals("Sydney", forecast(Map.of("location", "-37.8, 144.9")).getString("location"));
         // Across the date line, and near a pole.
@@ -83,7 +83,7 @@ public class WeatherTest {
     }
 
     @Test
-    public void theSamePlaceAndDayHaveTheSameWeather() throws Exception {
+    public void forecastIsDeterministic() throws Exception {
         LocalDate day = LocalDate.of(2025, 7, 30);
         JSONArray days = Climate.at("Ulm").forecast(day, 7).getJSONArray("days");
         assertEquals(days.toString(), Climate.at("Ulm").forecast(day, 7).getJSONArray("days").toString());
@@ -113,7 +113,7 @@ public class WeatherTest {
     }
 
     @Test
-    public void badRequestsAreTold() {
+    public void badRequestsAreReported() {
         assertEquals("Location required", refusal(Map.of()));
         assertTrue(refusal(Map.of("location", "Atlantis")).startsWith("Unknown location: Atlantis; known are Berlin,"));
         assertEquals(

@@ -12,7 +12,7 @@ import org.json.JSONObject;
 import org.junit.Before;
 import org.junit.Test;
 
-/** Apps whose lists are made to cost whoever reads them. They cost nobody else: the other app stays as it is. */
+/** Tests apps whose lists are expensive to read. They do not affect other apps. */
 public class BombTest extends BridgeTest {
     private static final String PACKAGE = "com.example.bomb";
     private static final String AUTHORITY = "com.example.bomb.tools";
@@ -33,24 +33,24 @@ public class BombTest extends BridgeTest {
     }
 
     @Test
-    public void schemas_that_cost_too_much_are_left_out_and_the_others_stand() {
+    public void too_expensive_schemas_are_left_out_without_affecting_others() {
         install(Bombs.Schemas.class);
         ProviderRow row = shell().row(AUTHORITY, ProviderRow.State.READY);
         assertEquals("choices: the schema of its parameters takes 70048 bytes, more than the 65536 that are accepted",
             noteOn(row, "choices"));
         assertTrue(row.notes().toString(), noteOn(row, "repeated").contains("has an invalid parameter schema"));
-        // What goes round, or stands for more than can be looked at, the gateway takes from nobody.
+        // The gateway rejects cyclic and exponentially large schemas.
         awaitTools("bomb__behind", "bomb__good", "bomb__nested", "bomb__slow", OTHER);
         assertEquals("good", success(call("bomb__good")));
         success(call(OTHER));
     }
 
     @Test
-    public void arguments_that_such_schemas_match_slowly_cost_a_call_and_no_more() {
+    public void slow_validation_affects_only_its_call() {
         install(Bombs.Schemas.class);
         shell();
         awaitTools("bomb__behind", "bomb__good", "bomb__nested", "bomb__slow", OTHER);
-        // Tried one way after the other they would take longer than anybody lives.
+        // Backtracking through all alternatives would never finish.
         String slow = "a".repeat(20_000) + "!";
         failure(call("bomb__slow", "it", slow), "validation_error", "invalid_arguments");
         failure(call("bomb__behind", "it", slow), "validation_error", "invalid_arguments");
@@ -58,16 +58,16 @@ public class BombTest extends BridgeTest {
     }
 
     @Test
-    public void a_list_deeper_than_anybody_needs_is_refused_whole() {
+    public void a_list_nested_too_deeply_is_refused() {
         install(Bombs.Deep.class);
         ProviderRow row = shell().row(AUTHORITY, ProviderRow.State.UNAVAILABLE);
-        assertEquals("the app's answer is not usable: its list nests deeper than 64 levels", row.reason());
+        assertEquals("the app's answer is invalid: its list nests deeper than 64 levels", row.reason());
         awaitTools(OTHER);
         success(call(OTHER));
     }
 
     @Test
-    public void a_description_that_can_not_be_passed_makes_its_app_unavailable() {
+    public void a_description_too_large_for_android_makes_its_app_unavailable() {
         install(Bombs.LongWords.class);
         ProviderRow row = shell().row(AUTHORITY, ProviderRow.State.UNAVAILABLE);
         assertTrue(row.reason(), row.reason().contains("out of binder buffer space"));
@@ -87,7 +87,7 @@ public class BombTest extends BridgeTest {
     }
 
     @Test
-    public void a_list_that_is_another_each_time_is_swapped_whole() {
+    public void a_changing_list_is_replaced_as_a_whole() {
         install(Bombs.Changing.class);
         shell();
         awaitTools("bomb__tool_1", OTHER);

@@ -56,7 +56,7 @@ public abstract class BridgeTest {
         return "";
     }
 
-    /** The bridge; started when it is first asked for, as a device called "phone". */
+    /** Returns the bridge; starts it at the first call, as a device named "phone". */
     protected final Shell shell() {
         if (shell == null) {
             start(options());
@@ -73,13 +73,13 @@ public abstract class BridgeTest {
         return shell;
     }
 
-    /** Stops the bridge; the next one is another. */
+    /** Stops the bridge; the next call starts a new one. */
     protected final void stopShell() {
         shell.close();
         shell = null;
     }
 
-    /** Waits until the gateway lists these tools of the phone, named without it, and no others. */
+    /** Waits until the gateway lists exactly these tools of the phone, without its prefix. */
     protected final void awaitTools(String... names) {
         List<String> wanted = Arrays.stream(names).map(name -> "phone__" + name).sorted().toList();
         Tools.await(gateway, "phone", wanted::equals);
@@ -90,13 +90,13 @@ public abstract class BridgeTest {
         return gateway.owner().call("phone__" + tool, Json.of(args));
     }
 
-    /** The call must have worked; its result. */
+    /** Returns the result of a call that must succeed. */
     protected static Object success(JSONObject outcome) {
         assertEquals(outcome.toString(), "success", outcome.optString("status"));
         return outcome.opt("result");
     }
 
-    /** The call must have failed like this. */
+    /** Checks that a call failed with this error. */
     protected static JSONObject failure(JSONObject outcome, String type, String code) {
         assertEquals(outcome.toString(), "error", outcome.optString("status"));
         assertEquals(outcome.toString(), type, outcome.optString("error_type"));
@@ -104,7 +104,7 @@ public abstract class BridgeTest {
         return outcome;
     }
 
-    /** The screen that was opened last must be this one; it is opened once. */
+    /** Checks that this screen was the last one to open, and opened once. */
     protected final void assertOpened(String packageName, String className) {
         Intent intent = Shadows.shadowOf(phone.app()).getNextStartedActivity();
         assertEquals(packageName + "/" + className,
@@ -112,7 +112,7 @@ public abstract class BridgeTest {
         assertNothingOpened();
     }
 
-    /** No screen of any app was opened. */
+    /** Checks that no screen of any app was opened. */
     protected final void assertNothingOpened() {
         assertNull(Shadows.shadowOf(phone.app()).getNextStartedActivity());
     }

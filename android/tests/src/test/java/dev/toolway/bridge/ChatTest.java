@@ -15,7 +15,7 @@ public class ChatTest extends BridgeTest {
 
     private final FakeModels fake = new FakeModels();
 
-    /** Without titles for conversations, which would be requests of their own. */
+    /** Disables session titles, which would cause additional requests. */
     @Override
     protected String settings() {
         return "[chat]\ntitles = false\n";

@@ -14,7 +14,7 @@ import org.json.JSONArray;
 import org.json.JSONException;
 import org.json.JSONObject;
 
-/** The fake model servers, a process that answers from a script. */
+/** The fake model servers: a process that answers from a script. */
 final class FakeModels implements AutoCloseable {
     private final Programs.Running program;
     private final JSONObject ready;
@@ -29,7 +29,7 @@ final class FakeModels implements AutoCloseable {
         ready = Json.parse(program.line());
     }
 
-    /** A `models.toml` with one of them. */
+    /** Returns a `models.toml` with one of them. */
     String toml() {
         try {
             Path key = Files.createTempFile("model", ".key",
@@ -43,14 +43,14 @@ final class FakeModels implements AutoCloseable {
         }
     }
 
-    /** The next requests are answered by a call of this tool, and then by this text. */
+    /** Scripts a call of this tool, and this text as the next answer. */
     void callsThenSays(String tool, JSONObject args, String text) {
         JSONObject call = Json.of("steps", Json.array(Json.of("tool_call", Json.of("name", tool, "arguments", args))));
         JSONObject say = Json.of("steps", Json.array(Json.of("text", text)));
         ask("PUT", "/control/script", Json.of("lines", Json.array(line(call), line(say))).toString());
     }
 
-    /** The requests to models so far. */
+    /** Returns the requests to models so far. */
     JSONArray requests() {
         try {
             return new JSONArray(ask("GET", "/control/requests", null));

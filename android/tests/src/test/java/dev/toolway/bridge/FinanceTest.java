@@ -44,7 +44,7 @@ public class FinanceTest extends BridgeTest {
         assertTrue(new Grants(phone.app()).allow(phone.app().getPackageName(), Grants.NO_END));
     }
 
-    /** Installed, found, and allowed by the user. */
+    /** Installs the app, waits until it is found, and allows access. */
     private void installAllowed() {
         install();
         allow();
@@ -53,7 +53,7 @@ public class FinanceTest extends BridgeTest {
     }
 
     @Test
-    public void its_tools_are_named_after_it_and_listed_at_the_gateway() {
+    public void its_tools_have_its_prefix_and_are_listed() {
         install();
         ProviderRow row = shell().row(AUTHORITY, ProviderRow.State.READY);
         assertEquals(List.of(HOLDINGS, TRANSACTIONS), row.tools());
@@ -68,7 +68,7 @@ public class FinanceTest extends BridgeTest {
     }
 
     @Test
-    public void its_data_come_over_rest() {
+    public void its_data_is_available_over_rest() {
         installAllowed();
         JSONObject result = (JSONObject) success(call(HOLDINGS, "account_type", "stock"));
         JSONArray holdings = result.optJSONArray("holdings");
@@ -83,10 +83,10 @@ public class FinanceTest extends BridgeTest {
     }
 
     @Test
-    public void arguments_that_do_not_fit_are_a_validation_error() {
+    public void invalid_arguments_are_a_validation_error() {
         installAllowed();
         failure(call(HOLDINGS, "account_type", "cash"), "validation_error", "invalid_arguments");
-        // Fits the schema, and not what the app makes of it.
+        // Matches the schema, but the app rejects it.
         JSONObject outcome = failure(call(TRANSACTIONS, "start_date", "soon"), "validation_error", "invalid_arguments");
         assertTrue(outcome.toString(), outcome.optString("message").contains("/start_date"));
     }
@@ -97,7 +97,7 @@ public class FinanceTest extends BridgeTest {
         shell();
         awaitTools(HOLDINGS, TRANSACTIONS);
         int before = phone.process(AUTHORITY).transactions();
-        // For a busy machine to ask the user within; how long the user takes must be more.
+        // Time for the question on a busy machine; the user must take longer.
         long timeout = 5_000;
         CompletableFuture<JSONObject> called =
             gateway.owner().called("phone__" + HOLDINGS, Json.of("account_type", "all"), timeout);
@@ -112,7 +112,7 @@ public class FinanceTest extends BridgeTest {
         assertTrue(asked.agree());
         AuthorizationRequest opened = shell().user().nextOpened();
         assertOpened(PACKAGE, SCREEN);
-        // The user takes longer than the call may: a call that hangs for as long has timed out meanwhile.
+        // The user takes longer than the call's timeout. A hanging call times out meanwhile.
         hangFor(timeout + 500);
         assertFalse("the gateway's clock stands still", called.isDone());
         pressAllow();
@@ -121,7 +121,7 @@ public class FinanceTest extends BridgeTest {
         assertEquals("tried twice", before + 2, phone.process(AUTHORITY).transactions());
     }
 
-    /** Calls a tool that never answers, and waits until the gateway gives it up. */
+    /** Calls a tool that never answers, and waits until the gateway cancels it. */
     private void hangFor(long millis) {
         phone.install(Manifests.apk("com.example.hung", "Hung", Manifests.cetp(".S",
             HangsWhenCalled.class.getName(), "com.example.hung.tools", "1")));
@@ -140,7 +140,7 @@ public class FinanceTest extends BridgeTest {
     }
 
     @Test
-    public void who_comes_back_without_having_allowed_it_is_asked_no_second_time() {
+    public void a_user_who_returns_without_allowing_is_not_asked_again() {
         install();
         shell();
         awaitTools(HOLDINGS, TRANSACTIONS);
@@ -155,7 +155,7 @@ public class FinanceTest extends BridgeTest {
     }
 
     @Test
-    public void a_user_who_declines_is_taken_nowhere() {
+    public void no_app_is_opened_if_the_user_declines() {
         install();
         shell();
         awaitTools(HOLDINGS, TRANSACTIONS);
@@ -168,7 +168,7 @@ public class FinanceTest extends BridgeTest {
     }
 
     @Test
-    public void a_question_that_nobody_waits_for_is_taken_back() {
+    public void an_abandoned_question_is_withdrawn() {
         install();
         start(options().consentTimeout(300));
         awaitTools(HOLDINGS, TRANSACTIONS);
@@ -181,7 +181,7 @@ public class FinanceTest extends BridgeTest {
     }
 
     @Test
-    public void what_was_revoked_is_asked_for_again() {
+    public void a_revoked_authorization_is_requested_again() {
         installAllowed();
         success(call(HOLDINGS));
         new Grants(phone.app()).revoke(phone.app().getPackageName());
@@ -223,7 +223,7 @@ public class FinanceTest extends BridgeTest {
     }
 
     @Test
-    public void a_package_that_is_replaced_has_its_list_swapped() {
+    public void replacing_a_package_replaces_its_tools() {
         installAllowed();
         phone.replace(Manifests.apk(PACKAGE, "Finance",
             Manifests.cetp(".ToolProviderService", FinanceByHand.class.getName(), AUTHORITY, "1")), KEY);
@@ -232,7 +232,7 @@ public class FinanceTest extends BridgeTest {
     }
 
     @Test
-    public void a_package_that_is_removed_takes_its_tools_with_it() {
+    public void removing_a_package_removes_its_tools() {
         installAllowed();
         phone.remove(PACKAGE);
         awaitTools();
@@ -240,7 +240,7 @@ public class FinanceTest extends BridgeTest {
     }
 
     @Test
-    public void a_package_that_comes_while_the_bridge_runs_is_found() {
+    public void a_package_installed_while_the_bridge_runs_is_found() {
         shell();
         awaitTools();
         install();
@@ -248,7 +248,7 @@ public class FinanceTest extends BridgeTest {
     }
 
     @Test
-    public void a_name_is_kept_from_one_start_to_the_next_and_never_given_to_another_signer() {
+    public void a_name_is_persistent_and_never_given_to_another_signer() {
         installAllowed();
         String names = shell().keptNames();
         stopShell();

@@ -20,7 +20,7 @@ import java.util.Map;
 import org.json.JSONObject;
 import org.junit.Test;
 
-/** Apps written to each dialect's description, without our library, and declared as it says. */
+/** Tests apps of each dialect that do not use our library. */
 public class ForeignTest extends BridgeTest {
     private static final String FINANCE = "com.example.finance.clawseed.tools";
     private static final String FORECAST = "com.yourcompany.yourapp.mcptool";
@@ -39,7 +39,7 @@ public class ForeignTest extends BridgeTest {
     }
 
     @Test
-    public void cetp_is_spoken() {
+    public void a_cetp_app_works() {
         installFinance("1");
         shell();
         awaitTools("finance__get_portfolio_holdings");
@@ -50,7 +50,7 @@ public class ForeignTest extends BridgeTest {
     }
 
     @Test
-    public void the_mcp_dialect_that_is_found_by_its_type_is_spoken() {
+    public void an_mcp_app_with_the_mime_type_works() {
         installForecast();
         JSONObject listed = gateway.owner().get("/api/tools/phone__weather__get_weather_forecast");
         JSONObject schema = listed.optJSONObject("parameters");
@@ -63,7 +63,7 @@ public class ForeignTest extends BridgeTest {
     }
 
     @Test
-    public void the_mcp_dialect_that_is_found_by_its_action_is_spoken() {
+    public void an_mcp_app_with_the_action_works() {
         phone.install(Manifests.apk("com.example.echo", "Echo",
             Manifests.mcpAction(EchoByAction.class.getName(), "com.example.echo.mcp")));
         shell();
@@ -72,7 +72,7 @@ public class ForeignTest extends BridgeTest {
     }
 
     @Test
-    public void the_mcp_dialect_that_names_classes_is_spoken() {
+    public void an_mcp_app_with_class_names_works() {
         phone.install(Manifests.apk("com.example.calculator", "Calculator",
             Manifests.mcpAction(CalculatorByClasses.class.getName(), "com.example.calculator.mcp")));
         shell();
@@ -85,7 +85,7 @@ public class ForeignTest extends BridgeTest {
     }
 
     @Test
-    public void the_mcp_permission_is_needed_where_a_provider_asks_for_it() {
+    public void the_mcp_permission_is_required_if_a_provider_declares_it() {
         phone.deny(Phone.ACCESS_PROVIDER);
         phone.install(Manifests.apk("com.example.echo", "Echo",
             Manifests.mcpAction(EchoByAction.class.getName(), "com.example.echo.mcp")));
@@ -94,11 +94,11 @@ public class ForeignTest extends BridgeTest {
     }
 
     @Test
-    public void the_weather_app_of_this_checkout_is_spoken_to() {
+    public void the_sample_weather_app_works() {
         phone.install(Manifests.apk(Programs.source("android/samples/weather/src/main")));
         shell();
         awaitTools("weather__get_weather_forecast");
-        // It takes its numbers as `Integer.parseInt` does.
+        // The app parses numbers with `Integer.parseInt`.
         String text = (String) success(call("weather__get_weather_forecast", "location", "Ulm", "days", 2.0));
         JSONObject forecast = Json.parse(text);
         assertEquals(2, forecast.optJSONArray("days").length());
@@ -122,7 +122,7 @@ public class ForeignTest extends BridgeTest {
 
     @Test
     public void versions_are_read_from_any_meta_data_type_a3() {
-        // The compiler makes an integer, a string, a float, an integer of the second, and nothing of the third.
+        // The manifest's compiler chooses the types: integer, string, float; a missing value stays missing.
         assertVersion("1", null, null);
         assertVersion("\\u00201", null, null);
         assertVersion("1.0", null, null);
@@ -166,7 +166,7 @@ public class ForeignTest extends BridgeTest {
             "layers", Json.array(1, "a"), "near", Json.of("lat", 48.4)));
         assertEquals(Map.of("location", "say \"Ulm\"\n", "days", "2", "detailed", "true", "layers", "[1,\"a\"]", "near",
             "{\"lat\":48.4}"), provider.lastArguments());
-        // Numbers reach the gateway in several ways of writing them.
+        // Numbers are sent in several notations.
         for (String days : List.of("1", "1.0", "1e0", "10e-1")) {
             JSONObject args = Json.of("location", "Ulm");
             Json.put(args, "days", new BigDecimal(days));

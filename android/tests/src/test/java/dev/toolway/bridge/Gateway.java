@@ -13,13 +13,13 @@ import java.util.List;
 import java.util.stream.Stream;
 import org.json.JSONObject;
 
-/** The real gateway, a process with a data folder of its own on a free port. */
+/** The real gateway: a process with its own data folder on a free port. */
 final class Gateway implements AutoCloseable {
     private final Path folder;
     private final Programs.Running program;
     private final String url;
 
-    /** Started with these settings and models, each the text of its file. */
+    /** Starts a gateway with the text of its settings file and models file. */
     Gateway(String settings, String models) {
         try {
             folder = Files.createTempDirectory("gateway");
@@ -50,7 +50,7 @@ final class Gateway implements AutoCloseable {
         return url;
     }
 
-    /** As its owner. */
+    /** Returns the REST interface with the owner's token. */
     Rest owner() {
         return new Rest(url, ownerToken());
     }
@@ -63,7 +63,7 @@ final class Gateway implements AutoCloseable {
         }
     }
 
-    /** A device's token, made by pairing. */
+    /** Pairs a device and returns its token. */
     String pairDevice() {
         String code = owner().post("/api/pair", Json.of("role", "device")).optString("code");
         HttpRequest request = HttpRequest.newBuilder(URI.create(url + "/pair")).header("X-Pairing-Code", code)
@@ -79,7 +79,7 @@ final class Gateway implements AutoCloseable {
         }
     }
 
-    /** The names of a device's tools, sorted. */
+    /** Returns the sorted names of a device's tools. */
     List<String> toolsOf(String source) {
         List<String> names = new ArrayList<>();
         for (JSONObject tool : Json.rows(owner().get("/api/tools"), "tools")) {

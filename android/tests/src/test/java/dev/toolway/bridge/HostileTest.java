@@ -17,7 +17,7 @@ import org.json.JSONObject;
 import org.junit.After;
 import org.junit.Test;
 
-/** Apps that answer what no app should, hang, and fall over. Each is an error of its own, and nobody else's. */
+/** Tests apps that send invalid answers, hang or crash. They do not affect other apps. */
 public class HostileTest extends BridgeTest {
     private static final String AUTHORITY = "com.example.hostile.tools";
     private static final String TOOL = "hostile__run";
@@ -54,7 +54,7 @@ public class HostileTest extends BridgeTest {
     }
 
     @Test
-    public void answers_that_are_none_are_errors_that_say_what_was_wrong() {
+    public void invalid_answers_are_errors_with_the_problem() {
         assertFails(Hostile.Nothing.class, "tool_failed", "null");
         assertFails(Hostile.NoKeys.class, "tool_failed", "status");
         assertFails(Hostile.NoData.class, "tool_failed", "data");
@@ -78,9 +78,9 @@ public class HostileTest extends BridgeTest {
         assertFails(Hostile.NullPointer.class, "tool_failed", "java.lang.NullPointerException");
         assertFails(Hostile.Security.class, "denied", "not you");
         assertEquals("never again", 1, Scripted.runs().size());
-        // What can't be passed between processes arrives as an empty answer.
+        // Data that can't be passed between processes arrives as an empty answer.
         assertFails(Hostile.OwnException.class, "tool_failed", "status");
-        // An error ends the process; what only reads is called once more.
+        // An Error ends the process; a read-only call is repeated once.
         assertFails(Hostile.Fatal.class, "tool_failed", "stopped");
         List<Bundle> runs = Scripted.runs();
         assertEquals(2, runs.size());
@@ -88,24 +88,24 @@ public class HostileTest extends BridgeTest {
     }
 
     @Test
-    public void a_value_of_a_class_that_is_not_known_here_spoils_nothing_else() {
+    public void a_value_of_an_unknown_class_does_not_affect_others() {
         JSONObject outcome = answerOf(Hostile.OwnClass.class);
         if (Build.VERSION.SDK_INT >= Build.VERSION_CODES.TIRAMISU) {
             assertEquals(outcome.toString(), 1, success(outcome));
         } else {
-            // Before API 33 a bundle is unpacked whole or not at all.
+            // Before API 33, a bundle is unpacked as a whole.
             failure(outcome, "execution_error", "tool_failed");
             assertTrue(outcome.toString(), outcome.optString("message").contains("BadParcelableException"));
         }
     }
 
     @Test
-    public void half_a_character_is_replaced() {
+    public void an_unpaired_surrogate_is_replaced() {
         assertEquals("a?", success(answerOf(Hostile.HalfCharacter.class)));
     }
 
     @Test
-    public void ten_megabytes_are_too_large_to_be_passed() {
+    public void ten_megabytes_are_too_large() {
         assertFails(Hostile.TenMegabytes.class, "tool_failed", "too large");
         assertEquals("not taken for a dead process", 1, Scripted.runs().size());
     }
@@ -132,7 +132,7 @@ public class HostileTest extends BridgeTest {
         success(call("finance__get_portfolio_holdings"));
         ProviderRow row = shell().row("com.example.hung.tools", ProviderRow.State.UNAVAILABLE);
         assertTrue(row.reason(), row.reason().contains("in time"));
-        // It answers after all; with the next word of its package it is asked again.
+        // It answers late; the next event of its package causes a new request.
         HangsWhenListed.letGo();
         phone.changed("com.example.hung");
         awaitTools("finance__get_portfolio_holdings", "hung__get_portfolio_holdings");
@@ -147,7 +147,7 @@ public class HostileTest extends BridgeTest {
         for (int i = 0; i < 3; i++) {
             failure(gateway.owner().called("phone__hung__wait", new JSONObject(), 300L).join(), "timeout", "timeout");
         }
-        // The gateway has given them up; the phone hears of it a moment later.
+        // The gateway has cancelled them; the phone is notified shortly afterwards.
         JSONObject outcome = gateway.owner().called("phone__hung__wait", new JSONObject(), 2_000L).join();
         if ("timeout".equals(outcome.optString("code"))) {
             outcome = gateway.owner().called("phone__hung__wait", new JSONObject(), 2_000L).join();

@@ -6,7 +6,7 @@ import org.json.JSONArray;
 import org.json.JSONException;
 import org.json.JSONObject;
 
-/** JSON in tests: what does not fit fails them. */
+/** JSON helpers for tests; malformed data fails the test. */
 final class Json {
     private Json() {
     }
@@ -43,7 +43,7 @@ final class Json {
         }
     }
 
-    /** The objects of an array. */
+    /** Returns the objects of an array. */
     static List<JSONObject> rows(JSONObject of, String key) {
         JSONArray array = of.optJSONArray(key);
         if (array == null) {

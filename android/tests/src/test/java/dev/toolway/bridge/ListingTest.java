@@ -12,7 +12,7 @@ import org.json.JSONObject;
 import org.junit.Before;
 import org.junit.Test;
 
-/** Apps that want to be allowed before they show a tool, and screens that they name. */
+/** Tests apps that require authorization before they list tools, and their authorization screens. */
 public class ListingTest extends BridgeTest {
     private static final String PACKAGE = "com.example.careful";
     private static final String AUTHORITY = "com.example.careful.tools";
@@ -39,7 +39,7 @@ public class ListingTest extends BridgeTest {
     }
 
     @Test
-    public void an_app_that_lists_nothing_before_it_is_allowed_is_shown_offered_and_listed_afterwards() {
+    public void an_app_without_tools_before_authorization_is_shown_and_listed_afterwards() {
         install();
         ProviderRow row = shell().row(AUTHORITY, ProviderRow.State.AUTHORIZATION_REQUIRED);
         assertEquals("Not before you are asked", row.reason());
@@ -61,7 +61,7 @@ public class ListingTest extends BridgeTest {
     }
 
     @Test
-    public void the_gateway_is_told_which_app_wants_to_be_allowed() throws Exception {
+    public void the_gateway_knows_which_app_requires_authorization() throws Exception {
         install();
         shell().row(AUTHORITY, ProviderRow.State.AUTHORIZATION_REQUIRED);
         JSONObject report = awaitReport();
@@ -82,7 +82,7 @@ public class ListingTest extends BridgeTest {
         return found[0];
     }
 
-    /** Allowed when it was listed, and no more when it is called. */
+    /** The authorization ends between listing and call. */
     private CompletableFuture<JSONObject> called(String intent) {
         AsksFirst.allow(true);
         AsksFirst.name(intent);
@@ -94,7 +94,7 @@ public class ListingTest extends BridgeTest {
     }
 
     @Test
-    public void without_a_screen_of_its_own_the_app_is_opened_as_its_icon_does() {
+    public void without_an_authorization_screen_the_start_screen_opens() {
         CompletableFuture<JSONObject> called = called(null);
         AuthorizationRequest asked = shell().user().nextAsked();
         assertEquals(null, asked.action());

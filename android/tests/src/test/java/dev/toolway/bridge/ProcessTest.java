@@ -11,7 +11,7 @@ import dev.toolway.phone.ProviderProcess;
 import org.json.JSONObject;
 import org.junit.Test;
 
-/** Processes that end, and that the system does not start. */
+/** Tests processes that end, and processes that the system does not start. */
 public class ProcessTest extends BridgeTest {
     private static final String AUTHORITY = "com.example.finance.tools";
     private static final String TOOL = "finance__get_portfolio_holdings";
@@ -33,7 +33,7 @@ public class ProcessTest extends BridgeTest {
     }
 
     @Test
-    public void a_process_that_has_ended_is_started_again() {
+    public void an_ended_process_is_started_again() {
         ProviderProcess process = installed();
         process.kill();
         success(call(TOOL));
@@ -41,7 +41,7 @@ public class ProcessTest extends BridgeTest {
     }
 
     @Test
-    public void a_process_that_must_be_woken_is_woken() {
+    public void a_stopped_process_is_started() {
         ProviderProcess process = installed();
         process.refusesStarts(1);
         success(call(TOOL));
@@ -50,7 +50,7 @@ public class ProcessTest extends BridgeTest {
     }
 
     @Test
-    public void a_process_that_falls_over_whenever_it_is_started_does_not_take_the_bridge_with_it() {
+    public void a_process_that_always_crashes_does_not_end_the_bridge() {
         ProviderProcess process = installed();
         process.diesOnceStarted();
         failure(call(TOOL), "execution_error", "tool_failed");
@@ -59,7 +59,7 @@ public class ProcessTest extends BridgeTest {
     }
 
     @Test
-    public void a_process_that_dies_in_mid_call_is_called_again_where_that_only_reads() {
+    public void a_read_only_call_is_retried_after_the_process_died() {
         ProviderProcess process = installed();
         process.diesInNextTransactions(1);
         success(call(TOOL));
@@ -67,7 +67,7 @@ public class ProcessTest extends BridgeTest {
     }
 
     @Test
-    public void a_process_that_dies_in_mid_call_is_not_called_again_where_that_may_act() {
+    public void a_call_with_side_effects_is_not_retried_after_the_process_died() {
         phone.install(Manifests.apk("com.example.echo", "Echo",
             Manifests.mcpAction(EchoByAction.class.getName(), "com.example.echo.mcp")));
         shell();
@@ -81,7 +81,7 @@ public class ProcessTest extends BridgeTest {
     }
 
     @Test
-    public void a_process_that_is_not_started_makes_its_app_unavailable_and_opens_nothing() {
+    public void a_process_that_does_not_start_makes_its_app_unavailable_and_opens_nothing() {
         ProviderProcess process = installed();
         process.neverStarts();
         JSONObject outcome = failure(call(TOOL), "execution_error", "tool_failed");
@@ -95,7 +95,7 @@ public class ProcessTest extends BridgeTest {
     }
 
     @Test
-    public void an_app_is_opened_for_a_call_where_that_is_allowed() {
+    public void an_app_is_opened_for_a_call_if_allowed() {
         ProviderProcess process = install();
         start(options().launchApps(true));
         awaitTools(TOOL);
@@ -105,7 +105,7 @@ public class ProcessTest extends BridgeTest {
     }
 
     @Test
-    public void an_app_is_never_opened_to_be_listed() {
+    public void no_app_is_opened_to_list_its_tools() {
         ProviderProcess process = install();
         process.neverStarts();
         start(options().launchApps(true));
@@ -114,7 +114,7 @@ public class ProcessTest extends BridgeTest {
     }
 
     @Test
-    public void an_app_that_is_unavailable_is_not_asked_again_because_another_registers() {
+    public void an_unavailable_app_is_not_asked_again_when_another_registers() {
         ProviderProcess process = installed();
         process.neverStarts();
         failure(call(TOOL), "execution_error", "tool_failed");

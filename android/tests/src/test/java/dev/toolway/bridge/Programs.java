@@ -11,14 +11,14 @@ import java.util.List;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 
-/** The programs of this checkout that tests start: from the system properties, else from its debug folder. */
+/** Programs of this checkout, from the system properties or the debug folder. */
 final class Programs {
     private static final long TIMEOUT_S = 60;
 
     private Programs() {
     }
 
-    /** A file that was built. */
+    /** Returns a built file. */
     static Path built(String property, String name) {
         String said = System.getProperty(property);
         Path path = said == null || said.isEmpty() ? checkout().resolve("target/debug").resolve(name) : Path.of(said);
@@ -28,12 +28,12 @@ final class Programs {
         return path.toAbsolutePath();
     }
 
-    /** A file or folder of this checkout. */
+    /** Returns a file or folder of this checkout. */
     static Path source(String path) {
         return checkout().resolve(path);
     }
 
-    /** The folder above this that has a `Cargo.lock`. */
+    /** Returns the closest parent folder with a `Cargo.lock`. */
     private static Path checkout() {
         Path folder = Path.of("").toAbsolutePath();
         while (folder != null && !Files.exists(folder.resolve("Cargo.lock"))) {
@@ -45,7 +45,7 @@ final class Programs {
         return folder;
     }
 
-    /** A started program, and what it says line by line. */
+    /** A started program and its output lines. */
     static final class Running implements AutoCloseable {
         private final Process process;
         private final LinkedBlockingQueue<String> lines = new LinkedBlockingQueue<>();
@@ -74,7 +74,7 @@ final class Programs {
             }
         }
 
-        /** Its next line. */
+        /** Returns its next line. */
         String line() {
             try {
                 String line = lines.poll(TIMEOUT_S, TimeUnit.SECONDS);

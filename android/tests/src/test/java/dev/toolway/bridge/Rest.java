@@ -32,12 +32,12 @@ final class Rest {
         return ask("POST", path, body);
     }
 
-    /** Calls a tool; its outcome, whatever it is. */
+    /** Calls a tool and returns its outcome, also for an error. */
     JSONObject call(String tool, JSONObject args) {
         return called(tool, args, null).join();
     }
 
-    /** Begins to call a tool, within this time if it is said. */
+    /** Starts a call of a tool, with an optional timeout. */
     CompletableFuture<JSONObject> called(String tool, JSONObject args, Long timeoutMillis) {
         JSONObject body = Json.of("args", args);
         if (timeoutMillis != null) {

@@ -17,7 +17,7 @@ import java.util.List;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
 
-/** The app around a bridge, as a test plays it, with what it was told. */
+/** A test's app around a bridge. Records the events. */
 final class Shell implements BridgeListener, AutoCloseable {
     private static final Duration TIMEOUT = Duration.ofSeconds(60);
 
@@ -34,12 +34,12 @@ final class Shell implements BridgeListener, AutoCloseable {
         bridge = ToolwayBridge.start(phone.app(), options, user, this);
     }
 
-    /** Options that wait little for nothing. */
+    /** Options with short timeouts. */
     static BridgeOptions options(Gateway gateway, String token, String name) {
         return new BridgeOptions(gateway.url(), token, name).deviceId("id of " + name).settle(20).listTimeout(10_000);
     }
 
-    /** Each of Robolectric's sandboxes has classes of its own, and a file of a library goes with one loader. */
+    /** Loads a copy of the library, because each sandbox of Robolectric has its own class loader. */
     static synchronized void load() {
         if (loaded) {
             return;
@@ -83,13 +83,13 @@ final class Shell implements BridgeListener, AutoCloseable {
         notifyAll();
     }
 
-    /** The names that it was to keep; waits for them. */
+    /** Waits for the names to store, and returns them. */
     synchronized String keptNames() {
         await("names", () -> names != null);
         return names;
     }
 
-    /** Waits for a row of this authority that is as wanted. */
+    /** Waits for a matching row of this authority. */
     synchronized ProviderRow row(String authority, Predicate<ProviderRow> wanted) {
         List<ProviderRow> found = new ArrayList<>();
         await("a row of " + authority, () -> {
@@ -105,7 +105,7 @@ final class Shell implements BridgeListener, AutoCloseable {
         return row(authority, row -> row.state() == state);
     }
 
-    /** Waits until there is none. */
+    /** Waits until the authority has no row. */
     synchronized void noRow(String authority) {
         await("no row of " + authority, () -> providers.stream().noneMatch(row -> row.authority().equals(authority)));
     }

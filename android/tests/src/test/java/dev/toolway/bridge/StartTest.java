@@ -15,10 +15,10 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.junit.Test;
 
-/** Starting and stopping, and what an app is told of the connection. */
+/** Tests start, stop and connection events. */
 public class StartTest extends BridgeTest {
     @Test
-    public void options_that_can_not_be_used_are_refused_with_the_reason() {
+    public void invalid_options_are_refused_with_the_reason() {
         shell();
         assertEquals("the gateway's key can't be read",
             refused(options().key("sha256:12")).replaceAll(":.*", ""));
@@ -35,7 +35,7 @@ public class StartTest extends BridgeTest {
     }
 
     @Test
-    public void the_app_is_told_of_the_connection_and_of_its_end() {
+    public void the_app_is_notified_of_connection_and_disconnection() {
         BridgeStatus connected = shell().status("a connection", it -> it.state() == BridgeStatus.State.CONNECTED);
         assertEquals("phone", connected.source());
         assertTrue(shell().bridge().stop());
@@ -43,7 +43,7 @@ public class StartTest extends BridgeTest {
     }
 
     @Test
-    public void a_token_that_is_not_known_ends_it_with_what_to_do() {
+    public void an_unknown_token_ends_the_bridge_with_a_hint() {
         start(new BridgeOptions(gateway.url(), "not a token", "phone"));
         BridgeStatus stopped = shell().status("the end", it -> it.state() == BridgeStatus.State.STOPPED);
         assertTrue(stopped.why(), stopped.why().contains("token"));
@@ -51,7 +51,7 @@ public class StartTest extends BridgeTest {
     }
 
     @Test
-    public void an_app_that_throws_when_it_is_told_something_is_told_the_next_thing_all_the_same() throws Exception {
+    public void an_exception_of_a_listener_does_not_stop_later_events() throws Exception {
         CountDownLatch told = new CountDownLatch(3);
         ToolwayBridge bridge = ToolwayBridge.start(phone.app(), options(), new User(), new BridgeListener() {
             @Override
@@ -76,11 +76,11 @@ public class StartTest extends BridgeTest {
     }
 
     @Test
-    public void a_bridge_that_was_stopped_hears_of_no_packages() {
+    public void a_stopped_bridge_gets_no_package_events() {
         shell();
         awaitTools();
         stopShell();
-        // Nobody listens: the receiver is gone, and a word that comes late finds nobody.
+        // The receiver is unregistered, and a late event is ignored.
         phone.changed("com.example.anything");
     }
 }

@@ -4,7 +4,7 @@ import java.util.List;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Predicate;
 
-/** Waits for what a gateway lists. The gateway tells nobody of REST when its list changes, so it is looked again. */
+/** Waits for a gateway's list of tools, by polling. */
 final class Tools {
     private static final long TIMEOUT_MS = 60_000;
     private static final long PAUSE_MS = 20;

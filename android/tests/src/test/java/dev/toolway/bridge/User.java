@@ -6,7 +6,7 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 
-/** The phone's user, as a test plays them: sees questions and answers when the test wants. */
+/** A test's user of the phone: receives questions and answers them when the test decides. */
 final class User implements AuthorizationUi {
     private static final long TIMEOUT_S = 60;
 
@@ -35,27 +35,27 @@ final class User implements AuthorizationUi {
         offered.add(request);
     }
 
-    /** The next question. */
+    /** Waits for the next question. */
     AuthorizationRequest nextAsked() {
         return next(asked, "a question");
     }
 
-    /** The next screen that is open. */
+    /** Waits for the next open screen. */
     AuthorizationRequest nextOpened() {
         return next(opened, "an open screen");
     }
 
-    /** The next offer. */
+    /** Waits for the next offer. */
     AuthorizationRequest nextOffered() {
         return next(offered, "an offer");
     }
 
-    /** The next question that nobody waits for any more. */
+    /** Waits for the next withdrawn question. */
     long nextWithdrawn() {
         return next(withdrawn, "a withdrawal");
     }
 
-    /** Whether nothing was asked that was not looked at. */
+    /** Returns true if the test has taken all questions. */
     boolean wasLeftAlone() {
         return asked.isEmpty() && opened.isEmpty();
     }

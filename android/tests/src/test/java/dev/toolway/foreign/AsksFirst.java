@@ -2,17 +2,17 @@ package dev.toolway.foreign;
 
 import android.os.Bundle;
 
-/** A CETP provider that checks before every method, like the one in ClawSeed's tutorial: it lists no tools without permission. */
+/** A CETP provider that checks authorization before every method, like the one in ClawSeed's CETP tutorial. */
 public class AsksFirst extends Foreign {
     private static volatile boolean allowed;
     private static volatile String intent = "com.example.careful.ALLOW";
 
-    /** What the user has said in the app. */
+    /** The user's decision in the app. */
     public static void allow(boolean yes) {
         allowed = yes;
     }
 
-    /** The action that it names; null for none. */
+    /** Its authorization action; null for none. */
     public static void name(String action) {
         intent = action;
     }

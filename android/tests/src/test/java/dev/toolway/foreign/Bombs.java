@@ -6,15 +6,15 @@ import java.util.List;
 import java.util.StringJoiner;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** Lists that are made to cost whoever reads them, a class each. */
+/** Lists that are expensive to read, one class each. */
 public final class Bombs {
-    /** Parts that refer to two of the next: looked at one by one they are 2 to the power of this. */
+    /** Number of levels; each part refers twice to the next, so there are 2 to the power of this paths. */
     public static final int DOUBLINGS = 40;
 
     private Bombs() {
     }
 
-    /** What each of them does with calls: a tool answers with its own name. */
+    /** Answers calls: a tool returns its own name. */
     private abstract static class Listing extends Foreign {
         abstract String tools();
 
@@ -40,7 +40,7 @@ public final class Bombs {
         }
     }
 
-    /** Schemas that go round, branch without end, are huge, or match slowly, and one that is as it should be. */
+    /** Schemas that are cyclic, branch exponentially, are huge or match slowly, and a valid one. */
     public static class Schemas extends Listing {
         @Override
         String tools() {
@@ -66,7 +66,7 @@ public final class Bombs {
             return "{\"type\":\"object\",\"properties\":{\"it\":{\"$ref\":\"#/$defs/p0\"}},\"$defs\":" + parts + "}";
         }
 
-        /** Somewhat more than 64 KB. */
+        /** A schema of slightly more than 64 KB. */
         private static String choices() {
             List<String> values = new ArrayList<>();
             for (int i = 0; i < 7_000; i++) {
@@ -76,7 +76,7 @@ public final class Bombs {
         }
     }
 
-    /** A schema as deep as it can be, for whoever goes into it by calling itself. */
+    /** A very deep schema, against recursive parsers. */
     public static class Deep extends Listing {
         @Override
         String tools() {
@@ -84,7 +84,7 @@ public final class Bombs {
         }
     }
 
-    /** A description of a million characters, which is more than can be passed. */
+    /** A description of a million characters, more than Android passes. */
     public static class LongWords extends Listing {
         @Override
         String tools() {
@@ -92,7 +92,7 @@ public final class Bombs {
         }
     }
 
-    /** A description of as many characters as can just be passed. */
+    /** The longest description that Android passes. */
     public static class FewerWords extends Listing {
         @Override
         String tools() {
@@ -100,7 +100,7 @@ public final class Bombs {
         }
     }
 
-    /** Another tool each time. */
+    /** Lists another tool each time. */
     public static class Changing extends Listing {
         private final AtomicInteger asked = new AtomicInteger();
 

@@ -3,7 +3,7 @@ package dev.toolway.foreign;
 import android.os.Bundle;
 import java.util.Map;
 
-/** An MCP provider that is found by its action and describes its tools with names of classes, under one key. */
+/** An MCP provider with the action that describes its tools with class names, in one key. */
 public class CalculatorByClasses extends Foreign {
     private static final String INPUT = "se.premex.mcp.core.tool.ToolInput.";
 

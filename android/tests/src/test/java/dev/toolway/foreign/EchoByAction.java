@@ -3,7 +3,7 @@ package dev.toolway.foreign;
 import android.os.Bundle;
 import java.util.Map;
 
-/** An MCP provider that is found by its action: the keys of the dialect `mcp-b`, and a permission. */
+/** An MCP provider with the action: the keys of the dialect `mcp-b`, and a permission. */
 public class EchoByAction extends Foreign {
     @Override
     @SuppressWarnings({"unchecked", "deprecation"})

@@ -4,7 +4,7 @@ import android.net.Uri;
 import android.os.Bundle;
 import java.util.Map;
 
-/** An MCP provider of the dialect `mcp-a`, found by its type: no permission, one tool, arguments as a map of strings. */
+/** An MCP provider of the dialect `mcp-a`: MIME type, no permission, one tool, string arguments. */
 public class ForecastByType extends Foreign {
     private volatile Bundle extras;
 
@@ -37,7 +37,7 @@ public class ForecastByType extends Foreign {
         return info;
     }
 
-    @SuppressWarnings({"unchecked", "deprecation"}) // As published providers of the dialect `mcp-a` do it.
+    @SuppressWarnings({"unchecked", "deprecation"}) // Like published providers of the dialect `mcp-a`.
     private Bundle execute(Bundle sent) {
         if (sent == null) {
             return failure("No extras provided");
@@ -61,7 +61,7 @@ public class ForecastByType extends Foreign {
         return result("The weather in " + location + " for " + (days == null ? 1 : Integer.parseInt(days)) + " days");
     }
 
-    /** What the last call sent. */
+    /** Arguments of the last call. */
     @SuppressWarnings({"unchecked", "deprecation"})
     public Map<String, String> lastArguments() {
         return (Map<String, String>) extras.getSerializable("tool_arguments");

@@ -7,7 +7,7 @@ import android.net.Uri;
 import android.os.Bundle;
 import java.util.concurrent.CountDownLatch;
 
-/** What every provider must have and tools do not use. */
+/** Methods that every provider must implement and that tools do not use. */
 public abstract class Foreign extends ContentProvider {
     @Override
     public boolean onCreate() {
@@ -39,7 +39,7 @@ public abstract class Foreign extends ContentProvider {
         return 0;
     }
 
-    /** Waits as long as a test wants it. */
+    /** Waits until the test continues it. */
     protected static void hold(CountDownLatch held) {
         try {
             held.await();
@@ -48,7 +48,7 @@ public abstract class Foreign extends ContentProvider {
         }
     }
 
-    /** A CETP answer. */
+    /** Creates a CETP answer. */
     protected static Bundle success(String data) {
         Bundle bundle = new Bundle();
         bundle.putString("status", "success");
@@ -56,7 +56,7 @@ public abstract class Foreign extends ContentProvider {
         return bundle;
     }
 
-    /** A CETP failure. */
+    /** Creates a CETP failure. */
     protected static Bundle error(String code, String message) {
         Bundle bundle = new Bundle();
         bundle.putString("status", "error");
@@ -65,7 +65,7 @@ public abstract class Foreign extends ContentProvider {
         return bundle;
     }
 
-    /** The answer of an MCP dialect. */
+    /** Creates the answer of an MCP dialect. */
     protected static Bundle result(String text) {
         Bundle bundle = new Bundle();
         bundle.putBoolean("success", true);
@@ -73,7 +73,7 @@ public abstract class Foreign extends ContentProvider {
         return bundle;
     }
 
-    /** The failure of an MCP dialect. */
+    /** Creates the failure of an MCP dialect. */
     protected static Bundle failure(String message) {
         Bundle bundle = new Bundle();
         bundle.putBoolean("success", false);

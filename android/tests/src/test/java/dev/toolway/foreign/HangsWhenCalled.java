@@ -3,7 +3,7 @@ package dev.toolway.foreign;
 import android.os.Bundle;
 import java.util.concurrent.CountDownLatch;
 
-/** Lists its one tool, and never answers when it is called. */
+/** Lists one tool and never answers calls. */
 public class HangsWhenCalled extends Foreign {
     private static volatile CountDownLatch held = new CountDownLatch(1);
 
@@ -17,7 +17,7 @@ public class HangsWhenCalled extends Foreign {
             : error("TOOL_NOT_FOUND", "there is no " + method);
     }
 
-    /** Those that are held go on, and end. */
+    /** Releases the hanging calls. */
     public static void letGo() {
         held.countDown();
         held = new CountDownLatch(1);

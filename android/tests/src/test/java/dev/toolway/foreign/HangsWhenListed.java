@@ -3,7 +3,7 @@ package dev.toolway.foreign;
 import android.os.Bundle;
 import java.util.concurrent.CountDownLatch;
 
-/** Does not answer when it is asked for its tools, until a test lets it. */
+/** Does not list its tools until the test allows it. */
 public class HangsWhenListed extends Foreign {
     private static volatile CountDownLatch held = new CountDownLatch(1);
 
@@ -13,12 +13,12 @@ public class HangsWhenListed extends Foreign {
         return method.equals("list_tools") ? success(FinanceByHand.TOOLS) : error("TOOL_NOT_FOUND", "no " + method);
     }
 
-    /** Those that are held go on, and no further ones are. */
+    /** Releases hanging calls and answers further ones. */
     public static void letGo() {
         held.countDown();
     }
 
-    /** Further ones are held. */
+    /** Makes further calls hang. */
     public static void holdAgain() {
         held.countDown();
         held = new CountDownLatch(1);

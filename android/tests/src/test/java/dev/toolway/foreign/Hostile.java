@@ -5,12 +5,12 @@ import android.os.Parcel;
 import android.os.Parcelable;
 import java.util.Arrays;
 
-/** Answers that no provider should give, a class each. All of them list their tool as they should. */
+/** Invalid answers, one class each. All list their tool correctly. */
 public final class Hostile {
     private Hostile() {
     }
 
-    /** Nothing. */
+    /** Returns null. */
     public static class Nothing extends Scripted {
         @Override
         protected Bundle run(Bundle extras) {
@@ -18,7 +18,7 @@ public final class Hostile {
         }
     }
 
-    /** A bundle with nothing in it. */
+    /** Returns an empty bundle. */
     public static class NoKeys extends Scripted {
         @Override
         protected Bundle run(Bundle extras) {
@@ -26,7 +26,7 @@ public final class Hostile {
         }
     }
 
-    /** Success without data. */
+    /** Returns success without data. */
     public static class NoData extends Scripted {
         @Override
         protected Bundle run(Bundle extras) {
@@ -36,7 +36,7 @@ public final class Hostile {
         }
     }
 
-    /** Keys of other types than they should be. */
+    /** Returns keys of wrong types. */
     public static class WrongTypes extends Scripted {
         @Override
         protected Bundle run(Bundle extras) {
@@ -47,7 +47,7 @@ public final class Hostile {
         }
     }
 
-    /** A value of a class that nobody else has. */
+    /** Returns a value of a class that only this app has. */
     public static class OwnClass extends Scripted {
         @Override
         protected Bundle run(Bundle extras) {
@@ -57,7 +57,7 @@ public final class Hostile {
         }
     }
 
-    /** Of the class above; the other side can't unpack it. */
+    /** A value that the other side can't unpack. */
     public static final class Own implements Parcelable {
         @Override
         public int describeContents() {
@@ -70,7 +70,7 @@ public final class Hostile {
         }
     }
 
-    /** Text that is not JSON. */
+    /** Returns invalid JSON. */
     public static class NoJson extends Scripted {
         @Override
         protected Bundle run(Bundle extras) {
@@ -78,7 +78,7 @@ public final class Hostile {
         }
     }
 
-    /** Half of a character that takes two. */
+    /** Returns an unpaired surrogate. */
     public static class HalfCharacter extends Scripted {
         @Override
         protected Bundle run(Bundle extras) {
@@ -86,7 +86,7 @@ public final class Hostile {
         }
     }
 
-    /** Ten megabytes. */
+    /** Returns ten megabytes. */
     public static class TenMegabytes extends Scripted {
         @Override
         protected Bundle run(Bundle extras) {
@@ -96,7 +96,7 @@ public final class Hostile {
         }
     }
 
-    /** The tool of another app. */
+    /** Returns TOOL_NOT_FOUND. */
     public static class NotFound extends Scripted {
         @Override
         protected Bundle run(Bundle extras) {
@@ -104,7 +104,7 @@ public final class Hostile {
         }
     }
 
-    /** Too often. */
+    /** Returns RATE_LIMITED. */
     public static class Limited extends Scripted {
         @Override
         protected Bundle run(Bundle extras) {
@@ -112,7 +112,7 @@ public final class Hostile {
         }
     }
 
-    /** An argument that does not fit. */
+    /** Returns INVALID_ARGS. */
     public static class Picky extends Scripted {
         @Override
         protected Bundle run(Bundle extras) {
@@ -120,7 +120,7 @@ public final class Hostile {
         }
     }
 
-    /** A code that the protocol does not know. */
+    /** Returns an unknown error code. */
     public static class UnknownCode extends Scripted {
         @Override
         protected Bundle run(Bundle extras) {
@@ -128,7 +128,7 @@ public final class Hostile {
         }
     }
 
-    /** Its own name. */
+    /** Throws the exception of its name. */
     public static class IllegalArgument extends Scripted {
         @Override
         protected Bundle run(Bundle extras) {
@@ -136,7 +136,7 @@ public final class Hostile {
         }
     }
 
-    /** Its own name. */
+    /** Throws the exception of its name. */
     public static class IllegalState extends Scripted {
         @Override
         protected Bundle run(Bundle extras) {
@@ -144,7 +144,7 @@ public final class Hostile {
         }
     }
 
-    /** Its own name. */
+    /** Throws the exception of its name. */
     public static class NullPointer extends Scripted {
         @Override
         protected Bundle run(Bundle extras) {
@@ -152,7 +152,7 @@ public final class Hostile {
         }
     }
 
-    /** Its own name. */
+    /** Throws the exception of its name. */
     public static class Security extends Scripted {
         @Override
         protected Bundle run(Bundle extras) {
@@ -160,7 +160,7 @@ public final class Hostile {
         }
     }
 
-    /** An exception of its own class, which can't be passed between processes. */
+    /** Throws an exception of its own class, which can't be passed between processes. */
     public static class OwnException extends Scripted {
         @Override
         protected Bundle run(Bundle extras) {
@@ -170,7 +170,7 @@ public final class Hostile {
         }
     }
 
-    /** An error, which ends the process. */
+    /** Throws an Error, which ends the process. */
     public static class Fatal extends Scripted {
         @Override
         protected Bundle run(Bundle extras) {

@@ -2,7 +2,7 @@ package dev.toolway.foreign;
 
 import android.os.Bundle;
 
-/** Lists that are wrong in part. */
+/** Lists with some invalid entries. */
 public class OddLists extends Foreign {
     @Override
     public Bundle call(String method, String arg, Bundle extras) {

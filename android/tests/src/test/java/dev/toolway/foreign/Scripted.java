@@ -5,7 +5,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 
-/** A provider with one tool, "run", whose answer to a call each class decides. It keeps what it was called with. */
+/** A provider with one tool, "run". Each subclass decides the answer. Records the arguments. */
 public abstract class Scripted extends Foreign {
     private static final List<Bundle> RUNS = Collections.synchronizedList(new ArrayList<>());
 
@@ -22,10 +22,10 @@ public abstract class Scripted extends Foreign {
         }
     }
 
-    /** The answer. */
+    /** Returns the answer. */
     protected abstract Bundle run(Bundle extras);
 
-    /** What was sent to any of them since it was asked last, oldest first. */
+    /** Returns the calls since the last time, oldest first. */
     public static List<Bundle> runs() {
         synchronized (RUNS) {
             List<Bundle> runs = new ArrayList<>(RUNS);

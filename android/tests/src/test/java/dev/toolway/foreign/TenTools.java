@@ -2,7 +2,7 @@ package dev.toolway.foreign;
 
 import android.os.Bundle;
 
-/** Answers at once: ten tools as apps have them, and a call that does nothing. */
+/** Lists ten typical tools and answers calls immediately. */
 public class TenTools extends Foreign {
     private static final String LIST = list();
 

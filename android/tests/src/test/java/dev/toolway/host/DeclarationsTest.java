@@ -24,13 +24,13 @@ import org.robolectric.annotation.Config;
 import org.robolectric.shadow.api.Shadow;
 import org.robolectric.shadows.ShadowSigningInfo;
 
-/** What is told of apps that are odd, or whose keys were replaced, beside others. */
+/** Tests the declarations of unusual apps and of apps with replaced keys. */
 @RunWith(RobolectricTestRunner.class)
 @Config(shadows = StrictPackageManager.class)
 public class DeclarationsTest {
     private static final String ODD = "com.example.odd";
     private static final String FINANCE = "com.example.finance";
-    /** Of "old key", "new key" and "other key", which stand for certificates, by `sha256sum`. */
+    /** SHA-256 of "old key", "new key" and "other key", which replace certificates here. */
     private static final String OLD_KEY = "2d9ac2b9b9b4ae9b6e44c6d2e695c47854fe6e5a4d4c55992af43047b692adbc";
     private static final String NEW_KEY = "812d43bf64caed9edac6955625540c4efd73b32e33d1ab3538bdb437fa44779e";
     private static final String OTHER_KEY = "c3d132b07a5658d4ba01878b73ba7db9879a0120ca9b5330d9600bf9dc84d761";
@@ -38,7 +38,7 @@ public class DeclarationsTest {
     @Rule
     public final Phone phone = new Phone();
 
-    /** One CETP service, as it is told. */
+    /** One reported CETP service. */
     private static final class Told {
         String certificate;
         Object authority;
@@ -87,10 +87,10 @@ public class DeclarationsTest {
     }
 
     @Test
-    public void an_app_with_more_meta_data_than_can_be_passed_hides_no_other() {
+    public void an_app_with_too_much_meta_data_does_not_hide_others() {
         install(ODD, "a key");
         install(FINANCE, "another key");
-        // Newer Androids install no such app; older ones do.
+        // Newer Android versions do not install such an app; older ones do.
         info(ODD).services[0].metaData.putString("much", "x".repeat(600_000));
         Map<String, Told> found = discover();
         assertEquals(2, found.size());
@@ -101,7 +101,7 @@ public class DeclarationsTest {
     }
 
     @Test
-    public void a_service_without_meta_data_is_told_without() {
+    public void a_service_without_meta_data_is_reported_without_it() {
         String declared = Manifests.cetp(".S", FinanceByHand.class.getName(), ODD + ".tools", null);
         phone.install(Manifests.apk(ODD, "Odd", declared.replaceAll("<meta-data[^>]*>", "")));
         Told told = discover().get(ODD);
@@ -110,7 +110,7 @@ public class DeclarationsTest {
     }
 
     @Test
-    public void an_app_counts_by_who_signs_it_now() {
+    public void an_app_is_identified_by_its_current_signer() {
         install(FINANCE, "new key");
         assertEquals(NEW_KEY, discover().get(FINANCE).certificate);
         sign("old key", "new key");
@@ -120,7 +120,7 @@ public class DeclarationsTest {
     }
 
     @Test
-    public void an_app_that_several_sign_counts_by_all_of_them() {
+    public void an_app_with_several_signers_is_identified_by_all_of_them() {
         install(FINANCE, "new key");
         signing().setSignatures(signatures("new key", "other key"));
         assertEquals(List.of(NEW_KEY, OTHER_KEY).stream().sorted().collect(Collectors.joining(",")),
@@ -128,7 +128,7 @@ public class DeclarationsTest {
     }
 
     @Test
-    public void of_whom_the_system_does_not_say_who_signed_it_nothing_is_told() {
+    public void an_app_without_a_known_signer_has_no_certificate() {
         install(FINANCE, "new key");
         PackageInfo info = info(FINANCE);
         info.signatures = null;
@@ -151,7 +151,7 @@ public class DeclarationsTest {
             .toArray(Signature[]::new);
     }
 
-    /** Signs the finance app with the last of these, which the others have vouched for, the oldest first. */
+    /** Signs the finance app with the last key. The others are its proven earlier keys, oldest first. */
     private void sign(String... keys) {
         ShadowSigningInfo signing = signing();
         signing.setSignatures(signatures(keys[keys.length - 1]));

@@ -25,7 +25,7 @@ import org.w3c.dom.Document;
 import org.w3c.dom.Element;
 import org.w3c.dom.NodeList;
 
-/** The consumer's manifest: without what stands in it, an app sees and may call nothing from Android 11 on. */
+/** Tests the consumer's manifest. Without its entries, an app sees no provider from Android 11. */
 @RunWith(RobolectricTestRunner.class)
 public class ManifestTest {
     private static final String ANDROID = "http://schemas.android.com/apk/res/android";
@@ -44,7 +44,7 @@ public class ManifestTest {
         return factory.newDocumentBuilder().parse(new File(manifest().toString()));
     }
 
-    /** What the manifest's {@code <queries>} asks to see. */
+    /** The intents in the manifest's {@code <queries>}. */
     private static List<Intent> queries() throws Exception {
         List<Intent> intents = new ArrayList<>();
         NodeList found = ((Element) read().getElementsByTagName("queries").item(0)).getElementsByTagName("intent");
@@ -61,8 +61,8 @@ public class ManifestTest {
         return intents;
     }
 
-    /** Whether an app is seen by who asks for this: one of its components takes one of the intents. */
-    @SuppressWarnings("deprecation") // The parser that Robolectric takes packages from.
+    /** Returns true if the queries make an app visible: one of its components handles one of the intents. */
+    @SuppressWarnings("deprecation") // The parser that Robolectric uses for packages.
     private static boolean isSeen(Path apk, List<Intent> queries) {
         android.content.pm.PackageParser.Package app = ShadowPackageParser.callParsePackage(apk);
         List<IntentFilter> filters = new ArrayList<>();
@@ -101,7 +101,7 @@ public class ManifestTest {
     }
 
     @Test
-    public void the_manifest_is_one_that_androids_compiler_takes() throws Exception {
+    public void androids_compiler_accepts_the_manifest() throws Exception {
         String text = Files.readString(manifest());
         assertTrue(Files.size(Manifests.apk(text.substring(text.indexOf("?>") + 2))) > 0);
     }

@@ -17,7 +17,7 @@ import org.junit.runner.RunWith;
 import org.robolectric.RobolectricTestRunner;
 import org.robolectric.annotation.Config;
 
-/** What the host answers to the native library, byte for byte where the form matters. */
+/** Tests the host's answers to the native library, byte by byte if the format matters. */
 @RunWith(RobolectricTestRunner.class)
 @Config(shadows = {StrictContentResolver.class, PlainContentProviderClient.class})
 public class ToolwayHostTest {
@@ -57,7 +57,7 @@ public class ToolwayHostTest {
         assertEquals(1, found.integer());
         assertEquals("com.example.finance", found.text());
         assertEquals("Finance", found.textOrNone());
-        // Of the key's name, which stands for its certificate, by `sha256sum`.
+        // SHA-256 of the key's name, which replaces the certificate here.
         assertEquals("28e869c0eb105500b9cc238803d541f6d69ad24d18305ca73f45c7c198444ee4", found.textOrNone());
         assertEquals("com.example.finance.ToolProviderService", found.text());
         assertTrue("exported", found.flag());
@@ -80,12 +80,12 @@ public class ToolwayHostTest {
     }
 
     @Test
-    public void an_authority_that_nobody_serves_is_unknown() {
+    public void an_authority_without_a_provider_is_unknown() {
         assertEquals(UNKNOWN_AUTHORITY, call("list_tools", null).kind());
     }
 
     @Test
-    public void a_missing_permission_is_told() {
+    public void a_missing_permission_is_reported() {
         installFinance();
         phone.deny(Phone.ACCESS_TOOLS);
         Reader answer = call("list_tools", null);
@@ -109,7 +109,7 @@ public class ToolwayHostTest {
     }
 
     @Test
-    public void a_package_that_was_removed_can_come_back() {
+    public void a_removed_package_can_be_installed_again() {
         installFinance();
         phone.remove("com.example.finance");
         installFinance();

@@ -21,7 +21,7 @@ import org.robolectric.annotation.Implementation;
 import org.robolectric.annotation.Implements;
 import org.robolectric.shadows.ShadowContentResolver;
 
-/** Having the system start a provider's process. */
+/** Tests starting a provider's process through the system. */
 @RunWith(RobolectricTestRunner.class)
 @Config(shadows = {StrictContentResolver.class, PlainContentProviderClient.class})
 public class WakeTest {
@@ -44,7 +44,7 @@ public class WakeTest {
     }
 
     @Test
-    public void a_process_is_started_where_the_system_starts_one() {
+    public void a_process_is_started_if_the_system_supports_it() {
         ProviderProcess process = install();
         Reader reply = wake();
         assertEquals(DONE, reply.kind());
@@ -57,7 +57,7 @@ public class WakeTest {
     }
 
     @Test
-    public void a_provider_that_dies_while_it_is_held_does_not_end_its_caller() {
+    public void a_dying_provider_does_not_end_its_caller() {
         ProviderProcess process = install();
         process.diesOnceStarted();
         wake();
@@ -66,13 +66,13 @@ public class WakeTest {
     }
 
     @Test
-    public void a_missing_permission_is_told() {
+    public void a_missing_permission_is_reported() {
         install();
         phone.deny(Phone.ACCESS_TOOLS);
         assertEquals(SECURITY, wake().kind());
     }
 
-    /** A resolver that is of no use. */
+    /** A resolver that always fails. */
     @Implements(ContentResolver.class)
     public static class Broken extends ShadowContentResolver {
         @Implementation

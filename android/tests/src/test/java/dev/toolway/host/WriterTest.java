@@ -17,7 +17,7 @@ import org.junit.Test;
 import org.junit.runner.RunWith;
 import org.robolectric.RobolectricTestRunner;
 
-/** Bundles as bytes. The same bytes stand in the tests of the other side, `crates/android-jni/src/codec/tests.rs`. */
+/** Tests encoded bundles. `crates/android-jni/src/codec/tests.rs` has the same bytes. */
 @RunWith(RobolectricTestRunner.class)
 public class WriterTest {
     private static byte[] bytes(Object... parts) {
@@ -31,14 +31,14 @@ public class WriterTest {
     }
 
     private static byte[] written(String key, Bundle bundle) {
-        // One value at a time: Android keeps no order among keys.
+        // One value at a time, because the order of keys is undefined.
         assertEquals(1, bundle.size());
         assertTrue(bundle.containsKey(key));
         return new Writer().bundle(bundle).toBytes();
     }
 
     @Test
-    public void the_bytes_are_those_that_rust_reads() {
+    public void the_bytes_match_the_rust_decoder() {
         Bundle data = new Bundle();
         data.putString("data", "ä");
         assertArrayEquals(bytes(0, 0, 0, 1, 0, 0, 0, 4, "data", 6, 0, 0, 0, 2, 0xc3 - 256, 0xa4 - 256),
@@ -110,7 +110,7 @@ public class WriterTest {
     }
 
     @Test
-    public void bundles_that_hold_themselves_come_to_an_end() {
+    public void cyclic_bundles_are_cut() {
         Bundle bundle = new Bundle();
         bundle.putBundle("self", bundle);
         Reader reader = new Reader(new Writer().bundle(bundle).toBytes());

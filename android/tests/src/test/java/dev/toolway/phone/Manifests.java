@@ -13,7 +13,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** Builds packages from manifests with the platform's own compiler, which gives each value of one its type. */
+/** Builds packages from manifests with the platform's compiler, which chooses the types of values. */
 public final class Manifests {
     private static final Pattern LABEL = Pattern.compile("^application-label:'(.*)'$", Pattern.MULTILINE);
     private static final Map<String, Path> BUILT = new ConcurrentHashMap<>();
@@ -21,7 +21,7 @@ public final class Manifests {
     private Manifests() {
     }
 
-    /** The elements of an {@code <application>} as the package of an app with this label; null for none. */
+    /** Builds a package from the elements of an {@code <application>}; the label may be null. */
     public static Path apk(String packageName, String label, String components) {
         String attribute = label == null ? "" : " android:label=\"" + label + "\"";
         return apk("<manifest xmlns:android=\"http://schemas.android.com/apk/res/android\" package=\"" + packageName
@@ -29,12 +29,12 @@ public final class Manifests {
             + ">" + components + "</application></manifest>");
     }
 
-    /** A whole manifest as a package. */
+    /** Builds a package from a manifest. */
     public static Path apk(String manifest) {
         return BUILT.computeIfAbsent(manifest, Manifests::build);
     }
 
-    /** An app of this checkout, from the folder with its manifest and its `res`. */
+    /** Builds a sample app from the folder with its manifest and `res`. */
     public static Path apk(Path source) {
         return BUILT.computeIfAbsent(source.toString(), key -> {
             try {
@@ -47,7 +47,7 @@ public final class Manifests {
         });
     }
 
-    /** A CETP app's service and provider, as in CETP, section 2.2; meta-data as it is given. */
+    /** A CETP app's service and provider (CETP, section 2.2) with this meta-data. */
     public static String cetp(String service, String provider, String authority, String version) {
         return "<service android:name=\"" + service + "\" android:exported=\"true\"><intent-filter>"
             + "<action android:name=\"com.clawseed.action.TOOL_PROVIDER\" /></intent-filter>"
@@ -64,21 +64,21 @@ public final class Manifests {
             + " android:initOrder=\"100\" />";
     }
 
-    /** An MCP provider that is found by its type (dialect `mcp-a`). */
+    /** An MCP provider with the MIME type (dialect `mcp-a`). */
     public static String mcpType(String provider, String authority) {
         return "<provider android:name=\"" + provider + "\" android:authorities=\"" + authority
             + "\" android:exported=\"true\"><intent-filter><action android:name=\"android.intent.action.VIEW\" />"
             + "<data android:mimeType=\"application/vnd.mcp.tool\" /></intent-filter></provider>";
     }
 
-    /** An MCP provider that is found by its action. */
+    /** An MCP provider with the action. */
     public static String mcpAction(String provider, String authority) {
         return "<provider android:name=\"" + provider + "\" android:authorities=\"" + authority
             + "\" android:exported=\"true\" android:permission=\"se.premex.mcp.ACCESS_PROVIDER\"><intent-filter>"
             + "<action android:name=\"se.premex.mcp.MCP_PROVIDER\" /></intent-filter></provider>";
     }
 
-    /** The label of a package's application, out of its resources. */
+    /** Returns the label of a package's application from its resources. */
     static String label(Path apk) {
         Matcher matcher = LABEL.matcher(run(List.of("aapt", "dump", "badging", apk.toString())));
         if (!matcher.find()) {
@@ -123,7 +123,7 @@ public final class Manifests {
         }
     }
 
-    /** The names of attributes and their types. {@code aapt} reads those of API 29, and not those of 35. */
+    /** The framework's attributes. {@code aapt} can read those of API 29, but not those of 35. */
     private static Path framework() {
         File[] jars = new File(System.getProperty("robolectric.dependency.dir")).listFiles(
             (folder, name) -> name.startsWith("android-all-10-"));

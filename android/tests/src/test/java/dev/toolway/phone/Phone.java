@@ -25,11 +25,11 @@ import org.robolectric.shadows.ShadowPackageManager;
 import org.robolectric.shadows.ShadowPackageParser;
 import org.robolectric.shadows.ShadowSigningInfo;
 
-/** The phone of a test: apps are installed from real manifests, updated and removed, and permissions granted. */
+/** A test's phone: installs apps from real manifests, updates and removes them, and grants permissions. */
 public final class Phone extends ExternalResource {
-    /** What guards CETP providers. */
+    /** Permission of CETP providers. */
     public static final String ACCESS_TOOLS = "com.clawseed.permission.ACCESS_TOOLS";
-    /** What guards MCP providers that are found by their action. */
+    /** Permission of MCP providers with the action. */
     public static final String ACCESS_PROVIDER = "se.premex.mcp.ACCESS_PROVIDER";
 
     private static final Map<String, ProviderProcess> PROCESSES = new ConcurrentHashMap<>();
@@ -44,29 +44,29 @@ public final class Phone extends ExternalResource {
         grant(ACCESS_TOOLS, ACCESS_PROVIDER);
     }
 
-    /** No provider that died may have taken the app that consumes with it. */
+    /** Checks that no dying provider has ended the consumer app. */
     @Override
     protected void after() {
         PROCESSES.forEach((name, process) ->
             assertEquals("the consumer ended together with " + name, 0, process.endedCallers()));
     }
 
-    /** The app that consumes. */
+    /** The consumer app. */
     public Application app() {
         return RuntimeEnvironment.getApplication();
     }
 
-    /** Installs a package, signed by this key; says so to whoever listens. */
+    /** Installs a package signed by this key, and sends the broadcast. */
     public void install(Path apk, String key) {
         announce(Intent.ACTION_PACKAGE_ADDED, add(apk, key), false);
     }
 
-    /** Installs a package, signed by a key of its own. */
+    /** Installs a package signed by its own key. */
     public void install(Path apk) {
         install(apk, apk.toString());
     }
 
-    /** Puts another version in a package's place, with the three broadcasts that the system makes of it. */
+    /** Updates a package, and sends the three broadcasts of the system. */
     public void replace(Path apk, String key) {
         String packageName = ShadowPackageParser.callParsePackage(apk).packageName;
         announce(Intent.ACTION_PACKAGE_REMOVED, packageName, true);
@@ -82,27 +82,27 @@ public final class Phone extends ExternalResource {
         announce(Intent.ACTION_PACKAGE_REMOVED, packageName, false);
     }
 
-    /** Says that something about a package is another than before: a component was switched on or off, say. */
+    /** Sends the broadcast for a changed package, for example a disabled component. */
     public void changed(String packageName) {
         announce(Intent.ACTION_PACKAGE_CHANGED, packageName, false);
     }
 
-    /** The consumer has these permissions. */
+    /** Grants the consumer these permissions. */
     public void grant(String... permissions) {
         Shadows.shadowOf(app()).grantPermissions(permissions);
     }
 
-    /** The consumer has them no more. */
+    /** Revokes these permissions of the consumer. */
     public void deny(String... permissions) {
         Shadows.shadowOf(app()).denyPermissions(permissions);
     }
 
-    /** What stands for the process of the provider of this authority. */
+    /** Returns the simulated process of the provider of this authority. */
     public ProviderProcess process(String authority) {
         return process(app().getPackageManager().resolveContentProvider(authority, 0));
     }
 
-    /** Runs what waits for the main thread: broadcasts, and starting activities. */
+    /** Runs pending work of the main thread: broadcasts and starts of activities. */
     public void idle() {
         Shadows.shadowOf(Looper.getMainLooper()).idle();
     }
@@ -111,7 +111,7 @@ public final class Phone extends ExternalResource {
         return PROCESSES.computeIfAbsent(info.packageName + "/" + info.name, key -> new ProviderProcess(info));
     }
 
-    @SuppressWarnings("deprecation") // The parser that Robolectric takes packages from.
+    @SuppressWarnings("deprecation") // The parser that Robolectric uses for packages.
     private String add(Path apk, String key) {
         ShadowPackageManager packages = packages();
         android.content.pm.PackageParser.Package parsed = ShadowPackageParser.callParsePackage(apk);
@@ -122,13 +122,13 @@ public final class Phone extends ExternalResource {
         packages.setPackagesForUid(uid, parsed.packageName);
         sign(info, key);
         if (info.applicationInfo.labelRes != 0) {
-            // Robolectric reads no other app's resources.
+            // Robolectric does not read the resources of other apps.
             packages.addStringResource(parsed.packageName, info.applicationInfo.labelRes, Manifests.label(apk));
         }
         return parsed.packageName;
     }
 
-    /** The certificate is the key's name: nothing here looks into one. */
+    /** Uses the key's name as the certificate, because no code here parses one. */
     @SuppressWarnings("deprecation")
     private static void sign(PackageInfo info, String key) {
         Signature signature = new Signature(key.getBytes(StandardCharsets.UTF_8));
@@ -142,7 +142,7 @@ public final class Phone extends ExternalResource {
 
     private void take(String packageName) {
         packages().deletePackage(packageName);
-        // Else it would count as removed for ever.
+        // Otherwise it would stay removed.
         packages().getDeletedPackages().remove(packageName);
         PROCESSES.keySet().removeIf(key -> key.startsWith(packageName + "/"));
     }

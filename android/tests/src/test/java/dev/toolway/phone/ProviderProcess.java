@@ -19,13 +19,13 @@ import org.robolectric.util.ReflectionHelpers;
 import org.robolectric.util.ReflectionHelpers.ClassParameter;
 
 /**
- * What stands for the process of one provider: everything goes through the framework's own proxy and parcels, with the
- * limit on their size, and it can die, refuse to start, and be counted.
+ * Simulates the process of one provider. All data passes through the framework's proxy and parcels, with the
+ * limit on their size. The process can die or fail to start, and its uses are counted.
  */
 public final class ProviderProcess {
-    /** What a process has for all the transactions that are under way. */
+    /** Buffer of a process for all running transactions. */
     static final int BUFFER = 1 << 20;
-    /** Up to here the system takes a failure for one that has nothing to do with size. */
+    /** Up to this size, the system does not treat a failure as one of size. */
     private static final int SMALL = 200 * 1024;
 
     private final ProviderInfo info;
@@ -43,65 +43,65 @@ public final class ProviderProcess {
         this.info = info;
     }
 
-    /** It ends, and will be started again when somebody wants it. */
+    /** Ends the process; the next use starts it again. */
     public synchronized void kill() {
         provider = null;
     }
 
-    /** Some vendors' systems start no process for a provider: then nobody serves the authority. */
+    /** Prevents starts, like some vendors' systems: then the authority has no provider. */
     public synchronized void neverStarts() {
         kill();
         startable = false;
     }
 
-    /** It starts again. */
+    /** Allows starts again. */
     public synchronized void startsAgain() {
         startable = true;
     }
 
-    /** It ends, and is not started for the next who want it, so many of them. */
+    /** Ends the process, and fails this number of starts. */
     public synchronized void refusesStarts(int count) {
         kill();
         startsRefused = count;
     }
 
-    /** It ends, and from now on dies as soon as it is started, while whoever wanted it holds it. */
+    /** Ends the process. From now on it dies right after each start, while the caller holds it. */
     public synchronized void diesOnceStarted() {
         kill();
         diesOnceStarted = true;
     }
 
-    /** It dies in the middle of the next so many transactions: after its code ran, before the answer is there. */
+    /** Makes it die in this number of transactions: after its code ran, before the answer arrives. */
     public void diesInNextTransactions(int count) {
         dyingTransactions.set(count);
     }
 
-    /** How many times it was started. */
+    /** Number of starts. */
     public int starts() {
         return starts.get();
     }
 
-    /** How many times somebody wanted to reach it. */
+    /** Number of attempts to use it. */
     public int wanted() {
         return wanted.get();
     }
 
-    /** How many transactions have reached it. */
+    /** Number of transactions. */
     public int transactions() {
         return transactions.get();
     }
 
-    /** How many times the system ended a caller with it, because that held it by a client that counts as stable. */
+    /** Number of callers that the system ended with it, because they held a stable client. */
     public int endedCallers() {
         return endedCallers.get();
     }
 
-    /** Its code, to be looked at by a test. */
+    /** Returns the provider object for a test. */
     public synchronized ContentProvider provider() {
         return started() ? provider : null;
     }
 
-    /** What a client holds; nothing where no process could be started. */
+    /** Returns the binder for a client; null if no process could be started. */
     IContentProvider connect(boolean stable) {
         wanted.incrementAndGet();
         IBinder gate;
@@ -124,7 +124,7 @@ public final class ProviderProcess {
         }
     }
 
-    /** It dies while a caller holds it. */
+    /** Dies while a caller holds it. */
     private void dies(boolean heldByStableClient) {
         kill();
         if (heldByStableClient) {
@@ -157,7 +157,7 @@ public final class ProviderProcess {
         return provider == asked;
     }
 
-    /** The kernel's driver: between the proxy on one side and the provider on the other. */
+    /** Simulates the kernel's driver between the proxy and the provider. */
     private final class Gate extends Binder {
         private final ContentProvider asked;
         private final IBinder transport;
@@ -193,8 +193,8 @@ public final class ProviderProcess {
         }
 
         /**
-         * Exceptions that parcels have a number for are passed on. Of others the system says in its log that they are
-         * not supported across processes, and the answer stays empty; an error ends the process.
+         * Passes on exceptions with a number in parcels. The system logs for others that they are
+         * not supported across processes, and the answer stays empty. An Error ends the process.
          */
         private boolean answered(int code, Parcel data, Parcel reply, int flags) throws RemoteException {
             try {
@@ -209,14 +209,14 @@ public final class ProviderProcess {
             }
         }
 
-        /** As `signalExceptionForError` in `android_util_Binder.cpp`: the size looked at is always the arguments'. */
+        /** Like `signalExceptionForError` in `android_util_Binder.cpp`: checks only the size of the arguments. */
         private RemoteException failed(int size) {
             return size > SMALL ? new TransactionTooLargeException("data parcel size " + size + " bytes")
                 : new DeadObjectException("Transaction failed on small parcel; remote process probably died, but this "
                     + "could also be caused by running out of binder buffer space");
         }
 
-        /** Who calls is read from the parcel, which from API 31 on is only done within a transaction. */
+        /** Sets the caller from the parcel; from API 31 only within a transaction. */
         private void actsForItself() {
             if (Build.VERSION.SDK_INT >= Build.VERSION_CODES.S) {
                 ReflectionHelpers.callStaticMethod(Binder.class, "setIsDirectlyHandlingTransactionOverride",
@@ -225,7 +225,7 @@ public final class ProviderProcess {
         }
     }
 
-    /** The provider's app, as its own code sees it. What it stores lies with everything else of this run. */
+    /** Context of the provider's app. Its files are in this run's folder. */
     private static final class AppContext extends ContextWrapper {
         private final ApplicationInfo app;
 

@@ -18,8 +18,8 @@ import org.robolectric.util.ReflectionHelpers;
 import org.robolectric.util.ReflectionHelpers.ClassParameter;
 
 /**
- * A resolver as strict as a phone's: an authority that nobody serves, a provider that is not exported and a permission
- * that is missing are told as the system tells them, and what is passed goes through proxies and parcels.
+ * A resolver as strict as a phone's: an unknown authority, a provider that is not exported and a missing permission
+ * cause the system's errors, and all data passes through proxies and parcels.
  */
 @Implements(ContentResolver.class)
 public class StrictContentResolver extends ShadowContentResolver {
@@ -71,7 +71,7 @@ public class StrictContentResolver extends ShadowContentResolver {
             }
             return client.call(method, arg, extras);
         } catch (RemoteException e) {
-            return null; // As the framework does.
+            return null; // Like the framework.
         }
     }
 
@@ -96,7 +96,7 @@ public class StrictContentResolver extends ShadowContentResolver {
         return Phone.process(info).connect(stable);
     }
 
-    /** As `ActivityManagerService.checkContentProviderPermission` words it. */
+    /** Text of `ActivityManagerService.checkContentProviderPermission`. */
     private static void check(Context caller, ProviderInfo info) {
         String denial = "Permission Denial: opening provider " + info.name + " from ProcessRecord{0 "
             + android.os.Process.myPid() + ":" + caller.getPackageName() + "/u0a1} (pid=" + android.os.Process.myPid()

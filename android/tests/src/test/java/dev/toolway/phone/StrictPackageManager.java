@@ -14,7 +14,7 @@ import org.robolectric.annotation.Implementation;
 import org.robolectric.annotation.Implements;
 import org.robolectric.shadows.ShadowApplicationPackageManager;
 
-/** A package manager that passes no more of a manifest than a phone's does. */
+/** A package manager that returns only as much of a manifest as a phone's. */
 @Implements(value = ApplicationPackageManager.class, isInAndroidSdk = false)
 public class StrictPackageManager extends ShadowApplicationPackageManager {
     @Implementation
@@ -36,7 +36,7 @@ public class StrictPackageManager extends ShadowApplicationPackageManager {
         return found;
     }
 
-    /** As `RemoteException.rethrowFromSystemServer` does. */
+    /** Like `RemoteException.rethrowFromSystemServer`. */
     private static void pass(Bundle metaData) {
         Parcel parcel = Parcel.obtain();
         try {

@@ -11,7 +11,7 @@ import org.junit.Test;
 import org.junit.runner.RunWith;
 import org.robolectric.RobolectricTestRunner;
 
-/** Who calls, and that the app is asked about it before every method. */
+/** Tests the identity of callers, and the app's decision before every method. */
 @RunWith(RobolectricTestRunner.class)
 public class AuthorizationTest {
     private final SampleTools provider = SampleTools.start();
@@ -32,7 +32,7 @@ public class AuthorizationTest {
     }
 
     @Test
-    public void everyMethodOfEveryProtocolIsAskedAbout() {
+    public void accessIsDecidedForEveryMethodOfEveryProtocol() {
         provider.access = Access.deny("not for you");
         String[] methods = {"list_tools", "execute_tool", "get_provider_info", "get_tool_info", "anything"};
         for (String authority : new String[] {SampleTools.CETP, SampleTools.MCP, SampleTools.MCP_ALL}) {
@@ -54,14 +54,14 @@ public class AuthorizationTest {
     }
 
     @Test
-    public void anAppThatSaysNothingLetsNobodyIn() {
+    public void missingAccessDecisionDeniesCaller() {
         provider.access = null;
         Bundle answer = app.call(provider, SampleTools.CETP, "list_tools", null);
         assertEquals("INTERNAL_ERROR", answer.getString("error_code"));
     }
 
     @Test
-    public void theCallerIsWhomTheSystemNames() {
+    public void callerIsIdentifiedBySystem() {
         app.call(provider, SampleTools.CETP, "list_tools", null);
         assertEquals("com.example.bridge", lastCaller().packageName());
         assertEquals(List.of("com.example.bridge"), lastCaller().packages());
@@ -69,26 +69,26 @@ public class AuthorizationTest {
     }
 
     @Test
-    public void ofAppsThatShareAUidTheOneThatCallsIsNamed() {
+    public void callingPackageIsIdentifiedWithinSharedUid() {
         CallingApp sister = app.sister("com.example.sister");
         sister.call(provider, SampleTools.CETP, "list_tools", null);
         assertEquals("com.example.sister", lastCaller().packageName());
         assertEquals(List.of("com.example.bridge", "com.example.sister"), lastCaller().packages());
-        // Where it is not said which, none is.
+        // Without a package, no app is identified.
         app.call(provider, SampleTools.CETP, "list_tools", null, null);
         assertNull(lastCaller().packageName());
         assertTrue(lastCaller().certificates().isEmpty());
     }
 
     @Test
-    public void aClaimToBeAnotherAppDoesNotHelp() {
+    public void claimedPackageOfAnotherAppIsIgnored() {
         CallingApp.install("com.example.trusted");
         app.call(provider, SampleTools.CETP, "list_tools", null, "com.example.trusted");
         assertEquals("com.example.bridge", lastCaller().packageName());
     }
 
     @Test
-    public void aCallerWithoutAPackageHasNone() {
+    public void callerWithoutPackageHasNullPackage() {
         CallingApp.nameless().call(provider, SampleTools.CETP, "list_tools", null);
         assertNull(lastCaller().packageName());
         assertTrue(lastCaller().packages().isEmpty());
@@ -96,10 +96,10 @@ public class AuthorizationTest {
     }
 
     @Test
-    public void certificatesAreTheCurrentOneAndThoseBefore() {
+    public void certificatesIncludeCurrentAndEarlierOnes() {
         CallingApp.sign("com.example.bridge", "old", "new");
         app.call(provider, SampleTools.CETP, "list_tools", null);
-        // By sha256sum.
+        // Computed with sha256sum.
         String old = "cba06b5736faf67e54b07b561eae94395e774c517a7d910a54369e1263ccfbd4";
         String now = "11507a0e2f5e69d5dfa40a62a1bd7b6ee57e6bcd85c67c9b8431b36fff21c437";
         assertEquals(List.of(now, old), lastCaller().certificates());
@@ -112,7 +112,7 @@ public class AuthorizationTest {
     }
 
     @Test
-    public void theEntryOfTheManifestIsInert() {
+    public void serviceAndReceiverDoNothing() {
         ToolProviderService service =
                 org.robolectric.Robolectric.buildService(ToolProviderService.class).create().get();
         assertNull(service.onBind(null));

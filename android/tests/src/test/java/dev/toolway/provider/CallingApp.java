@@ -23,8 +23,8 @@ import org.robolectric.util.ReflectionHelpers;
 import org.robolectric.util.ReflectionHelpers.ClassParameter;
 
 /**
- * An app that is installed and calls providers, as the framework has it done: what it sends and gets has been through
- * a parcel, and the provider's own transport sets who calls.
+ * An installed app that calls providers like the framework: requests and answers pass through
+ * a parcel, and the provider's transport sets the caller.
  */
 public final class CallingApp {
     private static final AtomicInteger UIDS = new AtomicInteger(10_500);
@@ -37,19 +37,19 @@ public final class CallingApp {
         this.uid = uid;
     }
 
-    /** Installs an app whose certificates are these, the oldest first. */
+    /** Installs an app with these certificates, the oldest first. */
     public static CallingApp install(String name, String... certificates) {
         return install(name, UIDS.getAndIncrement(), certificates);
     }
 
-    /** Installs one more app under the same uid. */
+    /** Installs another app with the same uid. */
     public CallingApp sister(String another) {
         CallingApp app = install(another, uid, "the maker of " + name);
         packages().setPackagesForUid(uid, name, another);
         return app;
     }
 
-    /** One that the system knows nothing about, such as a shell. */
+    /** Creates a caller without a package, such as a shell. */
     public static CallingApp nameless() {
         return new CallingApp(null, UIDS.getAndIncrement());
     }
@@ -66,7 +66,7 @@ public final class CallingApp {
         return new CallingApp(name, uid);
     }
 
-    /** Gives an installed app these certificates, the oldest first; what a certificate holds is never looked into. */
+    /** Sets the certificates of an installed app, the oldest first. Their content is never parsed. */
     public static void sign(String name, String... certificates) {
         ShadowSigningInfo signing = signing(name);
         Signature[] history = signatures(certificates);
@@ -76,12 +76,12 @@ public final class CallingApp {
         }
     }
 
-    /** The app is signed with several certificates together. */
+    /** Signs the app with several certificates together. */
     public static void signTogether(String name, String... certificates) {
         signing(name).setSignatures(signatures(certificates));
     }
 
-    /** The system tells nothing of who signed the app. */
+    /** Makes the system return no signer of the app. */
     public static void hideSigner(String name) {
         packages().getInternalMutablePackageInfo(name).signingInfo = null;
     }
@@ -96,12 +96,12 @@ public final class CallingApp {
         return Arrays.stream(certificates).map(it -> new Signature(it.getBytes(UTF_8))).toArray(Signature[]::new);
     }
 
-    /** Calls as this app, under its own name. */
+    /** Calls as this app with its own package. */
     public Bundle call(ContentProvider provider, String authority, String method, Bundle extras) {
         return call(provider, authority, method, extras, name);
     }
 
-    /** Calls as this app, under a name that it claims. */
+    /** Calls as this app with a claimed package. */
     public Bundle call(ContentProvider provider, String authority, String method, Bundle extras, String claimed) {
         ShadowBinder.setCallingUid(uid);
         try {
@@ -128,7 +128,7 @@ public final class CallingApp {
                 : ClassParameter.from(String.class, claimed);
     }
 
-    /** What arrives of a bundle; as on a phone, its class loader knows the framework alone. */
+    /** Passes a bundle through a parcel. Its class loader knows only the framework, as on a phone. */
     public static Bundle sent(Bundle bundle) {
         Parcel parcel = Parcel.obtain();
         try {

@@ -12,7 +12,7 @@ import org.junit.Test;
 import org.junit.runner.RunWith;
 import org.robolectric.RobolectricTestRunner;
 
-/** CETP version 1, sections 2.3 and 2.4. */
+/** Tests CETP version 1 (CETP, sections 2.3 and 2.4). */
 @RunWith(RobolectricTestRunner.class)
 public class CetpTest {
     private final SampleTools provider = SampleTools.start();
@@ -38,7 +38,7 @@ public class CetpTest {
     }
 
     @Test
-    public void listsWhatReads() throws Exception {
+    public void onlyReadOnlyToolsAreListed() throws Exception {
         Bundle answer = call("list_tools", null);
         assertEquals(Set.of("status", "data"), answer.keySet());
         assertEquals("success", answer.getString("status"));
@@ -50,7 +50,7 @@ public class CetpTest {
                 + "\"b\":{\"type\":\"integer\",\"description\":\"Second\"},"
                 + "\"round\":{\"type\":\"boolean\",\"default\":false}},\"required\":[\"a\",\"b\"]}}");
         assertTrue(add.toString(), JsonValues.same(meant, add));
-        // One that acts has no place in version 1.
+        // Version 1 does not list tools with side effects.
         assertTrue(!answer.getString("data").contains("write"));
         isError("TOOL_NOT_FOUND", "Unknown tool: write", execute("write", "{}"));
     }
@@ -63,7 +63,7 @@ public class CetpTest {
     }
 
     @Test
-    public void theToolLearnsWhoCalls() throws Exception {
+    public void toolReceivesCaller() throws Exception {
         JSONObject echo = new JSONObject(execute("echo", "{\"x\":[1]}").getString("data"));
         assertEquals("[1]", echo.getJSONObject("arguments").getString("x"));
         assertEquals("com.example.bridge", echo.getString("caller"));
@@ -75,7 +75,7 @@ public class CetpTest {
     }
 
     @Test
-    public void absentArgumentsAreNone() throws Exception {
+    public void missingArgumentsCountAsNone() throws Exception {
         Bundle extras = new Bundle();
         extras.putString("tool_name", "echo");
         JSONObject echo = new JSONObject(call("execute_tool", extras).getString("data"));
@@ -85,25 +85,25 @@ public class CetpTest {
     }
 
     @Test
-    public void argumentsThatDoNotFitAreAllTold() {
+    public void allViolationsOfArgumentsAreReported() {
         isError(
                 "INVALID_ARGS",
-                "the arguments do not fit: /b: is missing; /a: must be integer, is string",
+                "invalid arguments: /b: is missing; /a: must be integer, is string",
                 execute("add", "{\"a\":\"2\"}"));
     }
 
     @Test
-    public void argumentsThatAreNoObjectAreRefused() {
-        isError("INVALID_ARGS", "args is not JSON: the text ends too early at character 6", execute("add", "{\"a\":1"));
-        isError("INVALID_ARGS", "args is not JSON: the text ends too early at character 0", execute("echo", ""));
+    public void argumentsMustBeAnObject() {
+        isError("INVALID_ARGS", "args is not JSON: unexpected end of the text at character 6", execute("add", "{\"a\":1"));
+        isError("INVALID_ARGS", "args is not JSON: unexpected end of the text at character 0", execute("echo", ""));
         isError("INVALID_ARGS", "args must be a JSON object, is array", execute("echo", "[]"));
         isError("INVALID_ARGS", "args must be a JSON object, is null", execute("echo", "null"));
         isError("INVALID_ARGS", "args must be a JSON object, is string", execute("echo", "\"{}\""));
     }
 
     @Test
-    public void aToolMustBeNamed() {
-        isError("INVALID_ARGS", "there are no extras; tool_name is needed", call("execute_tool", null));
+    public void callWithoutToolNameIsRefused() {
+        isError("INVALID_ARGS", "extras are missing; tool_name is required", call("execute_tool", null));
         isError("INVALID_ARGS", "missing tool_name", call("execute_tool", new Bundle()));
         isError("TOOL_NOT_FOUND", "Unknown tool: nothing", execute("nothing", "{}"));
         isError("TOOL_NOT_FOUND", "Unknown tool: Add", execute("Add", "{}"));
@@ -116,18 +116,18 @@ public class CetpTest {
     }
 
     @Test
-    public void saysWhatTheAppIs() {
+    public void providerInfoDescribesTheApp() {
         assertEquals(
                 "{\"provider_name\":\"Sample\",\"description\":\"Sample tools\"}",
                 call("get_provider_info", null).getString("data"));
     }
 
     @Test
-    public void whateverAToolThrowsIsAnAnswer() {
+    public void everyExceptionBecomesAnErrorAnswer() {
         isError("INTERNAL_ERROR", "the disk is full", execute("fail", "{\"how\":\"exception\"}"));
         isError("INTERNAL_ERROR", "IllegalStateException", execute("fail", "{\"how\":\"silent\"}"));
         isError("INTERNAL_ERROR", "too deep", execute("fail", "{\"how\":\"error\"}"));
-        isError("INTERNAL_ERROR", "the tool gave no result", execute("fail", "{\"how\":\"null\"}"));
+        isError("INTERNAL_ERROR", "the tool returned no result", execute("fail", "{\"how\":\"null\"}"));
         isError("INTERNAL_ERROR", "x".repeat(4_000) + "…", execute("fail", "{\"how\":\"long\"}"));
         isError("INTERNAL_ERROR", "the server is away", execute("fail", "{\"how\":\"internal\"}"));
         isError("INVALID_ARGS", "/how: makes no sense", execute("fail", "{\"how\":\"invalid\"}"));
@@ -136,7 +136,7 @@ public class CetpTest {
     }
 
     @Test
-    public void authorizationComesWithItsWay() {
+    public void authorizationErrorHasHintAndIntent() {
         Bundle answer = execute("fail", "{\"how\":\"auth\"}");
         isError("AUTH_REQUIRED", "no session", answer);
         assertEquals("Sign in", answer.getString("resolution_hint"));
@@ -145,20 +145,20 @@ public class CetpTest {
         assertEquals(Set.of("status", "error_code", "error_message"), bare.keySet());
     }
 
-    /** A process is sent at most 1 MB at one time, and strings travel with two bytes for each character. */
+    /** Android limits the data in transit to a process to 1 MB, and strings have two bytes per character. */
     @Test
-    public void answersThatWouldNotArriveAreErrors() {
-        // With its two quotes.
+    public void tooLargeAnswersAreErrors() {
+        // Plus two quotes.
         assertEquals(500_000, execute("large", "{\"length\":499998}").getString("data").length());
         isError(
                 "INTERNAL_ERROR",
-                "the answer takes 1000002 bytes, and Android carries about 1000000 between apps; ask for less at once,"
-                        + " in pages where the tool has them",
+                "the answer has 1000002 bytes; Android passes at most about 1000000 between apps; request less data at"
+                        + " once, or pages if the tool has them",
                 execute("large", "{\"length\":499999}"));
     }
 
     @Test
-    public void aWrongDeclarationIsToldAndTriedAgain() {
+    public void failedDeclarationIsReportedAndRetried() {
         provider.declarationFails = new IllegalArgumentException("tool t: schema: /type must be \"object\"");
         isError("INTERNAL_ERROR", "tool t: schema: /type must be \"object\"", call("list_tools", null));
         provider.declarationFails = null;
@@ -168,15 +168,15 @@ public class CetpTest {
     }
 
     @Test
-    public void callersAreHeldToTheirLimit() {
+    public void rateLimitIsEnforced() {
         long[] now = {1_000};
         provider.elapsed = () -> now[0];
         provider.limit = RateLimit.of(2, 60_000);
         CallingApp other = CallingApp.install("com.example.other");
         assertEquals("success", execute("echo", "{}").getString("status"));
-        // What is wrong counts, too.
+        // Invalid calls count, too.
         assertEquals("INVALID_ARGS", execute("echo", "[]").getString("error_code"));
-        isError("RATE_LIMITED", "at most 2 calls in 60 s; try again in 60 s", execute("echo", "{}"));
+        isError("RATE_LIMITED", "at most 2 calls in 60 s; retry in 60 s", execute("echo", "{}"));
         assertEquals("success", call("list_tools", null).getString("status"));
         Bundle extras = new Bundle();
         extras.putString("tool_name", "echo");
@@ -188,7 +188,7 @@ public class CetpTest {
     }
 
     @Test
-    public void thereAreNoRowsBehindIt() {
+    public void providerHasNoRows() {
         android.net.Uri uri = android.net.Uri.parse("content://" + SampleTools.CETP);
         assertNull(provider.query(uri, null, null, null, null));
         assertNull(provider.insert(uri, null));

@@ -44,7 +44,7 @@ public class GrantsTest {
     }
 
     @Test
-    public void anAppAsksIsAllowedAndRevoked() {
+    public void permissionIsRequestedGrantedAndRevoked() {
         CallingApp.install(BRIDGE);
         assertEquals("AUTH_REQUIRED", answer(caller(BRIDGE)));
         assertEquals(BRIDGE + " ASKED", state());
@@ -61,7 +61,7 @@ public class GrantsTest {
     }
 
     @Test
-    public void anAllowanceEnds() {
+    public void permissionExpires() {
         CallingApp.install(BRIDGE);
         grants.allow(BRIDGE, now + 1_000);
         now += 999;
@@ -72,13 +72,13 @@ public class GrantsTest {
     }
 
     @Test
-    public void whomTheUserDeniedGetsNothing() {
+    public void deniedCallerGetsNothing() {
         CallingApp.install(BRIDGE);
         assertTrue(grants.refuseDenied(caller(BRIDGE)).isAllowed());
         grants.deny(BRIDGE);
         assertEquals("PERMISSION_DENIED", answer(caller(BRIDGE)));
         assertFalse(grants.refuseDenied(caller(BRIDGE)).isAllowed());
-        // Whoever signed it.
+        // Any signer.
         CallingApp.sign(BRIDGE, "someone else");
         assertEquals("PERMISSION_DENIED", answer(caller(BRIDGE)));
         grants.allow(BRIDGE, Grants.NO_END);
@@ -86,28 +86,28 @@ public class GrantsTest {
     }
 
     @Test
-    public void aNameUnderAnotherCertificateHasToAskAnew() {
+    public void packageWithAnotherCertificateMustAskAgain() {
         CallingApp.install(BRIDGE, "maker");
         grants.allow(BRIDGE, Grants.NO_END);
         CallingApp.sign(BRIDGE, "thief");
         assertEquals("AUTH_REQUIRED", answer(caller(BRIDGE)));
         assertEquals(BRIDGE + " ASKED", state());
-        // What the thief made of it is not the maker's.
+        // A grant for the attacker's certificate does not apply to the original app.
         CallingApp.sign(BRIDGE, "maker");
         assertEquals("AUTH_REQUIRED", answer(caller(BRIDGE)));
     }
 
     @Test
-    public void aMakerThatChangedItsCertificateWithProofKeepsItsGrant() {
+    public void grantSurvivesProvenCertificateChange() {
         CallingApp.install(BRIDGE, "old");
         grants.allow(BRIDGE, Grants.NO_END);
         CallingApp.sign(BRIDGE, "old", "new");
         assertEquals("allowed", answer(caller(BRIDGE)));
     }
 
-    /** The user saw the one that asked; another may have come in its place meanwhile. */
+    /** The user saw the app that asked; another one may have replaced it since then. */
     @Test
-    public void whatIsAllowedIsTheAppThatAsked() {
+    public void permissionIsForTheAppThatAsked() {
         CallingApp.install(BRIDGE, "maker");
         answer(caller(BRIDGE));
         CallingApp.sign(BRIDGE, "thief");
@@ -120,7 +120,7 @@ public class GrantsTest {
     }
 
     @Test
-    public void withoutACertificateNobodyIsAllowed() {
+    public void callerWithoutCertificateIsDenied() {
         CallingApp.install(BRIDGE);
         CallingApp.hideSigner(BRIDGE);
         assertFalse(grants.allow(BRIDGE, Grants.NO_END));
@@ -131,7 +131,7 @@ public class GrantsTest {
     }
 
     @Test
-    public void oneDeniedAppTakesThoseOfItsUidWithIt() {
+    public void denialAppliesToAllAppsOfSharedUid() {
         CallingApp.install(BRIDGE);
         grants.allow(BRIDGE, Grants.NO_END);
         grants.deny("com.example.sister");
@@ -140,7 +140,7 @@ public class GrantsTest {
     }
 
     @Test
-    public void grantsAreKept() {
+    public void grantsArePersistent() {
         CallingApp.install(BRIDGE);
         grants.allow(BRIDGE, 5_000_000);
         Grants opened = new Grants(context, () -> now);
@@ -151,7 +151,7 @@ public class GrantsTest {
     }
 
     @Test
-    public void whatIsNoGrantCountsForNothing() {
+    public void invalidStoredGrantIsIgnored() {
         CallingApp.install(BRIDGE);
         String[] texts = {"", "allowed", "{}", "{\"state\":\"ALLOWED\"}",
             "{\"certificate\":\"\",\"state\":\"SOMETIMES\",\"until\":1,\"since\":1}"};
@@ -164,7 +164,7 @@ public class GrantsTest {
     }
 
     @Test
-    public void thoseWhoAskAreBounded() {
+    public void numberOfPendingAppsIsLimited() {
         CallingApp.install("com.example.allowed");
         grants.allow("com.example.allowed", Grants.NO_END);
         for (int i = 0; i < Grants.MAX_ASKED + 5; i++) {

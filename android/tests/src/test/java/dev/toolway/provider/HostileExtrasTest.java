@@ -16,13 +16,13 @@ import org.junit.Test;
 import org.junit.runner.RunWith;
 import org.robolectric.RobolectricTestRunner;
 
-/** Extras that do harm when they are unpacked: the answer is an error, and the process lives. */
+/** Tests extras that fail when they are unpacked: the answer is an error, and the process survives. */
 @RunWith(RobolectricTestRunner.class)
 public class HostileExtrasTest {
     private final SampleTools provider = SampleTools.start();
     private final CallingApp app = CallingApp.install("com.example.bridge");
 
-    /** Has no CREATOR: the framework throws what it throws for a class that is not there. */
+    /** Has no CREATOR, so the framework throws the error for an unknown class. */
     @SuppressWarnings("ParcelCreator")
     private static class Unknown implements Parcelable {
         @Override
@@ -72,7 +72,7 @@ public class HostileExtrasTest {
     }
 
     @Test
-    public void whatCanNotBeUnpackedIsRefused() {
+    public void unreadableExtrasAreRefused() {
         for (Parcelable hostile : new Parcelable[] {new Unknown(), new Deep()}) {
             Bundle extras = new Bundle();
             extras.putParcelable("tool_name", hostile);
@@ -89,7 +89,7 @@ public class HostileExtrasTest {
     }
 
     @Test
-    public void aMapWithSomethingHostileInItIsRefused() {
+    public void mapWithUnreadableValueIsRefused() {
         HashMap<String, Object> map = new HashMap<>();
         map.put("a", new Unknown());
         Bundle extras = withTool("add");
@@ -98,9 +98,9 @@ public class HostileExtrasTest {
         assertFalse(mcp.getBoolean("success", true));
     }
 
-    /** Newer Androids unpack only what is read; older ones everything, and then the call is refused. */
+    /** Newer Android versions unpack only accessed values; older ones unpack everything and the call fails. */
     @Test
-    public void whatNobodyReadsDoesNoHarm() {
+    public void unreadExtrasAreHarmless() {
         Bundle extras = withTool("echo");
         extras.putParcelable("something", new Unknown());
         Bundle answer = app.call(provider, SampleTools.CETP, "execute_tool", extras);
@@ -113,7 +113,7 @@ public class HostileExtrasTest {
     }
 
     @Test
-    public void aValueOfAnotherTypeIsNamed() {
+    public void wrongTypeIsReported() {
         Bundle extras = new Bundle();
         extras.putInt("tool_name", 5);
         assertEquals(
@@ -136,9 +136,9 @@ public class HostileExtrasTest {
                 app.call(provider, SampleTools.CETP, "execute_tool", extras).getString("error_message"));
     }
 
-    /** Whoever may not ask is not told what was wrong with the question. */
+    /** A denied caller gets no details about its request. */
     @Test
-    public void accessComesFirst() {
+    public void accessIsDecidedBeforeArguments() {
         provider.access = Access.deny("not for you");
         Bundle extras = new Bundle();
         extras.putParcelable("tool_name", new Unknown());

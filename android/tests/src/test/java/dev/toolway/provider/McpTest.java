@@ -15,7 +15,7 @@ import org.junit.Test;
 import org.junit.runner.RunWith;
 import org.robolectric.RobolectricTestRunner;
 
-/** The dialects of MCP, from the same declaration. */
+/** Tests the dialects of MCP with the same declaration. */
 @RunWith(RobolectricTestRunner.class)
 public class McpTest {
     private final SampleTools provider = SampleTools.start();
@@ -35,7 +35,7 @@ public class McpTest {
     }
 
     @Test
-    public void oneToolIsDescribedByItsKeys() throws Exception {
+    public void singleToolIsDescribedByKeys() throws Exception {
         Bundle info = app.call(provider, SampleTools.MCP, "get_tool_info", null);
         assertEquals(
                 Set.of("success", "tool_name", "tool_description", "tool_input_schema", "tool_input_required"),
@@ -51,7 +51,7 @@ public class McpTest {
     }
 
     @Test
-    public void severalToolsAreDescribedInOneText() throws Exception {
+    public void severalToolsAreDescribedInOneJsonText() throws Exception {
         Bundle info = app.call(provider, SampleTools.MCP_ALL, "get_tool_info", null);
         assertEquals(Set.of("success", "tool"), info.keySet());
         JSONObject tools = new JSONObject(info.getString("tool")).getJSONObject("tools");
@@ -65,7 +65,7 @@ public class McpTest {
     }
 
     @Test
-    public void textsAreTurnedIntoWhatTheToolTakes() {
+    public void textsAreConvertedToParameterTypes() {
         Bundle answer = execute(SampleTools.MCP, "add", Map.of("a", "2", "b", "3.0", "round", "true"));
         assertEquals(Set.of("success", "tool_result"), answer.keySet());
         assertTrue(answer.getBoolean("success"));
@@ -73,24 +73,24 @@ public class McpTest {
     }
 
     @Test
-    public void textIsGivenAsItIsAndToolsMayAct() {
+    public void textIsUnchangedAndActingToolsAreAllowed() {
         assertEquals("written", execute(SampleTools.MCP_WRITE, "write", Map.of()).getString("tool_result"));
         assertEquals("written", execute(SampleTools.MCP_ALL, "write", Map.of()).getString("tool_result"));
     }
 
     @Test
-    public void anAuthorityServesItsOwnToolsOnly() {
+    public void authorityServesOnlyItsOwnTools() {
         isError("Unknown tool: echo", execute(SampleTools.MCP, "echo", Map.of()));
         isError("Unknown tool: fail", execute(SampleTools.MCP_ALL, "fail", Map.of()));
         assertTrue(execute(SampleTools.MCP_ALL, "echo", Map.of()).getBoolean("success"));
     }
 
     @Test
-    public void badRequestsAreToldInWords() {
+    public void badRequestsHaveErrorMessages() {
         isError(
-                "the arguments do not fit: /b: is missing; /a: must be integer, is string",
+                "invalid arguments: /b: is missing; /a: must be integer, is string",
                 execute(SampleTools.MCP, "add", Map.of("a", "two")));
-        isError("there are no extras; tool_name is needed",
+        isError("extras are missing; tool_name is required",
                 app.call(provider, SampleTools.MCP, "execute_tool", null));
         isError("missing tool_name", app.call(provider, SampleTools.MCP, "execute_tool", new Bundle()));
         isError("Unknown method: list_tools", app.call(provider, SampleTools.MCP, "list_tools", null));
@@ -98,7 +98,7 @@ public class McpTest {
     }
 
     @Test
-    public void argumentsOfAnotherKindAreRefused() {
+    public void argumentsOfWrongClassAreRefused() {
         Bundle extras = new Bundle();
         extras.putString("tool_name", "add");
         isError("missing tool_arguments", app.call(provider, SampleTools.MCP, "execute_tool", extras));
@@ -112,9 +112,9 @@ public class McpTest {
         isError("tool_arguments must be a map of strings", app.call(provider, SampleTools.MCP, "execute_tool", extras));
     }
 
-    /** These dialects have no code for it. */
+    /** These dialects have no error code for it. */
     @Test
-    public void refusalsCarryTheirHint() {
+    public void refusalsHaveTheirHint() {
         provider.access = Access.authRequired("not allowed yet", "Open the app", "com.example.ACTION");
         isError("not allowed yet. Open the app", execute(SampleTools.MCP, "add", Map.of("a", "1", "b", "2")));
         isError("not allowed yet. Open the app", app.call(provider, SampleTools.MCP, "get_tool_info", null));
@@ -123,14 +123,14 @@ public class McpTest {
     }
 
     @Test
-    public void theTypeIsThatOfMcpTools() {
+    public void mimeTypeIsThatOfMcpTools() {
         assertEquals("application/vnd.mcp.tool", provider.getType(Uri.parse("content://" + SampleTools.MCP)));
         assertEquals("application/vnd.mcp.tool", provider.getType(Uri.parse("content://0@" + SampleTools.MCP_ALL)));
     }
 
-    /** Before API 29 a provider is not told by which of its authorities it was called. */
+    /** Before API 29, the system does not pass the called authority. */
     @Test
-    public void whereTheAuthorityIsNotToldTheCallTells() {
+    public void authorityIsDerivedFromCallOnOldAndroid() {
         SampleTools two = SampleTools.start(SampleTools.CETP, SampleTools.MCP);
         assertEquals("add", two.call("get_tool_info", null, null).getString("tool_name"));
         assertEquals("success", two.call("list_tools", null, null).getString("status"));
@@ -143,14 +143,14 @@ public class McpTest {
         assertTrue(two.call("execute_tool", null, extras).getBoolean("success"));
         SampleTools alone = SampleTools.start(SampleTools.MCP_WRITE);
         assertEquals("write", alone.call("get_tool_info", null, null).getString("tool_name"));
-        isError("this Android does not tell which of [com.example.sample.mcp.add, com.example.sample.mcp.write,"
-                        + " com.example.sample.mcp.all] is called; the app has to declare a provider for each",
+        isError("this Android version does not tell which of [com.example.sample.mcp.add, com.example.sample.mcp.write,"
+                        + " com.example.sample.mcp.all] was called; the app must declare one provider for each",
                 provider.call("get_tool_info", null, null));
     }
 
-    /** What goes wrong before the authority's protocol is known is told in that which the call looks like. */
+    /** Errors before the protocol is known use the protocol that the call implies. */
     @Test
-    public void aWrongDeclarationIsToldInTheCallersOwnForm() {
+    public void failedDeclarationIsReportedInCallersProtocol() {
         Bundle extras = new Bundle();
         extras.putString("tool_name", "add");
         extras.putSerializable("tool_arguments", new LinkedHashMap<>(Map.of("a", "1", "b", "2")));
@@ -159,8 +159,8 @@ public class McpTest {
         isError("tool t: no handler", app.call(provider, SampleTools.MCP, "get_tool_info", null));
         isError("tool t: no handler", provider.call("execute_tool", null, extras));
         provider.declarationFails = null;
-        isError("this Android does not tell which of [com.example.sample.mcp.add, com.example.sample.mcp.write,"
-                        + " com.example.sample.mcp.all] is called; the app has to declare a provider for each",
+        isError("this Android version does not tell which of [com.example.sample.mcp.add, com.example.sample.mcp.write,"
+                        + " com.example.sample.mcp.all] was called; the app must declare one provider for each",
                 provider.call("execute_tool", null, extras));
         extras.remove("tool_arguments");
         extras.putString("args", "{\"a\":1,\"b\":2}");

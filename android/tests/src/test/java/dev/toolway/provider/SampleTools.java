@@ -6,14 +6,14 @@ import org.json.JSONArray;
 import org.json.JSONObject;
 import org.robolectric.Robolectric;
 
-/** A provider with a tool for each thing that can happen. */
+/** A provider with a tool for each case. */
 public class SampleTools extends ToolProvider {
     static final String CETP = "com.example.sample.tools";
     static final String MCP = "com.example.sample.mcp.add";
     static final String MCP_WRITE = "com.example.sample.mcp.write";
     static final String MCP_ALL = "com.example.sample.mcp.all";
 
-    /** What the next question is answered with. */
+    /** Decision on the next request. */
     Access access = Access.allow();
 
     final List<Request> asked = new ArrayList<>();
@@ -22,7 +22,7 @@ public class SampleTools extends ToolProvider {
     int declared;
     RuntimeException declarationFails;
 
-    /** Started under these authorities. */
+    /** Starts a provider with these authorities. */
     static SampleTools start(String... authorities) {
         return Robolectric.buildContentProvider(SampleTools.class)
                 .create(String.join(";", authorities))

@@ -16,7 +16,7 @@ import java.util.Date;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 
-/** The app's one screen: which apps have asked for the user's data, and which may have it. */
+/** The app's only screen: apps that have asked for the user's data, and apps with access. */
 public final class AuthorizeActivity extends Activity {
     private static final long ALLOWED_FOR_MS = TimeUnit.DAYS.toMillis(90);
     private static final int SPACE_DP = 16;
@@ -96,7 +96,7 @@ public final class AuthorizeActivity extends Activity {
     private Button button(String label, Runnable action) {
         Button button = new Button(this);
         button.setText(label);
-        // No other app may draw over it and have the user press it unawares.
+        // Prevents tapjacking: no other app may draw over the buttons.
         button.setFilterTouchesWhenObscured(true);
         button.setOnClickListener((View pressed) -> {
             action.run();

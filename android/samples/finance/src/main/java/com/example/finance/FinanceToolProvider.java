@@ -16,7 +16,7 @@ import java.time.LocalDate;
 import java.time.format.DateTimeParseException;
 import org.json.JSONException;
 
-/** The app's tools: what the user holds, and what was bought and sold. */
+/** The app's tools: holdings and transactions of the user. */
 public final class FinanceToolProvider extends ToolProvider {
     static final String AUTHORIZE = "com.example.finance.ACTION_AUTHORIZE_CLAWSEED";
 
@@ -35,7 +35,7 @@ public final class FinanceToolProvider extends ToolProvider {
         portfolio.close();
     }
 
-    /** Whom the user has denied learns nothing; data is for whom the user has allowed. */
+    /** Denied callers can't list tools. Only allowed callers get data. */
     @Override
     protected Access authorize(Caller caller, Request request) {
         return request.runsTool()

@@ -12,13 +12,13 @@ import org.json.JSONException;
 import org.json.JSONObject;
 
 /**
- * The user's portfolio, in a database of the app. Money is kept in cents and quantities in thousandths, so that
- * nothing is lost to rounding. At its first start it is filled with samples, and every answer says so.
+ * The user's portfolio in a database of the app. Money is stored in cents and quantities in thousandths, so that
+ * there are no rounding errors. The first start fills it with sample data, and every answer says so.
  */
 final class Portfolio extends SQLiteOpenHelper {
     private static final String FILE = "portfolio.db";
     private static final int VERSION = 1;
-    /** No date of four digits is later. */
+    /** Latest date with a four-digit year. */
     private static final String END_OF_TIME = "9999-12-31";
 
     Portfolio(Context context) {
@@ -40,7 +40,7 @@ final class Portfolio extends SQLiteOpenHelper {
         throw new IllegalStateException("there is no version before " + VERSION);
     }
 
-    /** What the user holds, in accounts of this type; `all` and null stand for every type. */
+    /** Returns the holdings in accounts of this type; `all` and null mean every type. */
     JSONObject holdings(String accountType) throws JSONException {
         boolean every = accountType == null || accountType.equals("all");
         JSONArray holdings = new JSONArray();
@@ -60,7 +60,7 @@ final class Portfolio extends SQLiteOpenHelper {
         return answer().put("holdings", holdings);
     }
 
-    /** What was bought, sold and paid out from one day to another, both included; the latest first. */
+    /** Returns the transactions from one day to another, both included, the latest first. */
     JSONObject transactions(LocalDate start, LocalDate end, long limit) throws JSONException {
         String[] days = {start.toString(), end == null ? END_OF_TIME : end.toString()};
         SQLiteDatabase database = getReadableDatabase();

@@ -4,9 +4,9 @@ import android.database.sqlite.SQLiteDatabase;
 import java.time.LocalDate;
 import java.time.Month;
 
-/** What the portfolio holds at the app's first start: made up, with symbols that no exchange has. */
+/** Sample data of the first start, with symbols that do not exist at any exchange. */
 final class SampleData {
-    /** Symbol, type of account, quantity in thousandths, cost and price in cents for one. */
+    /** Symbol, type of account, quantity in thousandths, cost and price per unit in cents. */
     private static final Object[][] HOLDINGS = {
         {"ALPH", "stock", 40_000, 8_250, 11_940},
         {"BRIO", "stock", 15_000, 23_100, 20_475},
@@ -15,11 +15,11 @@ final class SampleData {
         {"TERRA", "fund", 18_250, 14_000, 15_125},
     };
 
-    /** What one of the fund cost in January, and how much more each month; in cents. */
+    /** Price of the fund in January, and its monthly increase, in cents. */
     private static final int FUND_PRICE = 9_095;
     private static final int FUND_RISE = 70;
 
-    /** Date, what happened, symbol, quantity in thousandths, price in cents for one. */
+    /** Date, kind, symbol, quantity in thousandths, price per unit in cents. */
     private static final Object[][] TRADES = {
         {"2025-01-15", "buy", "ALPH", 25_000, 7_900},
         {"2025-02-20", "buy", "CEDR", 150_000, 1_735},

@@ -9,8 +9,8 @@ import org.json.JSONException;
 import org.json.JSONObject;
 
 /**
- * What the weather of a place is usually like, and a forecast made up from that: the same place and day give the
- * same forecast, and no network is asked. Every answer says that it is a sample.
+ * Typical weather of places, and a forecast generated from it: the same place and day give the
+ * same forecast, without a network. Every answer says that it is a sample.
  */
 final class Climate {
     /** Rounded monthly means of the daily high in degrees Celsius, and the share of days with rain. */
@@ -55,7 +55,7 @@ final class Climate {
         return String.join(", ", names);
     }
 
-    /** A city by its name, or the one nearest to a latitude and longitude; null where there is no such city. */
+    /** Returns a city by its name, or the nearest one to coordinates; null if there is none. */
     static Climate at(String location) {
         String wanted = location.trim();
         if (wanted.matches("-?\\d{1,2}(\\.\\d+)?\\s*,\\s*-?\\d{1,3}(\\.\\d+)?")) {
@@ -96,7 +96,7 @@ final class Climate {
 
     private JSONObject day(LocalDate date) throws JSONException {
         int month = date.getMonthValue() - 1;
-        // Scatters days, and is the same each time.
+        // A deterministic hash that spreads the days.
         int chance = Math.floorMod((name.hashCode() * 31 + (int) date.toEpochDay()) * 0x9E3779B1, 100);
         int high = highs[month] + chance % 7 - 3;
         boolean wet = chance < rain[month];

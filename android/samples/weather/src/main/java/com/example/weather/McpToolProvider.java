@@ -10,8 +10,8 @@ import java.util.Map;
 import org.json.JSONException;
 
 /**
- * One tool in the first dialect of MCP over content providers, written out by hand. It takes its numbers as
- * {@code Integer.parseInt} does, as such providers do: {@code 3.0} is none.
+ * One tool in the first dialect of MCP over content providers, without the library. It parses numbers with
+ * {@code Integer.parseInt}, like published providers: {@code 3.0} is invalid.
  */
 public final class McpToolProvider extends ContentProvider {
     private static final String TOOL = "get_weather_forecast";
