@@ -367,8 +367,7 @@ fn an_mcp_tool_is_listed_but_its_map_cannot_be_sent() {
     assert_eq!(
         bench.host_call("com.example.weather.mcptool", mcp::EXECUTE_TOOL, Some(extras)),
         Err(CallFailure::Unsupported(
-            "tool_arguments is a map, which adb can't pass: tools of the MCP dialects can be called from \
-             an app only"
+            "tool_arguments is a map, which adb can't pass; call tools of the MCP dialects from an app"
                 .to_owned()
         ))
     );

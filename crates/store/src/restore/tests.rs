@@ -4,8 +4,8 @@ use std::sync::Arc;
 use super::*;
 use crate::migrations::{MIGRATIONS, Migration};
 use crate::tests::support::{
-    NOW, StoreHarness, call, end, ending, json, keyed, number, other_connection, record, request, said,
-    success, turn, within,
+    NOW, StoreHarness, call, end, ending, execute, json, keyed, number, record, request, said, success, turn,
+    within,
 };
 use crate::tokens::TokenRecord;
 use crate::{
@@ -288,9 +288,9 @@ async fn an_invalid_backup_changes_nothing() {
     let middle = whole.len() / 8192 * 4096;
     scribbled[middle..middle + 4096].fill(0xAA);
     let newer = file("newer.db", &whole);
-    sqlx::raw_sql("PRAGMA user_version = 6").execute(&mut other_connection(&newer).await).await.unwrap();
+    execute(&newer, "PRAGMA user_version = 6").await;
     let foreign = folder.sibling_path("foreign.db");
-    sqlx::raw_sql("CREATE TABLE theirs (x)").execute(&mut other_connection(&foreign).await).await.unwrap();
+    execute(&foreign, "CREATE TABLE theirs (x)").await;
 
     let refusals = [
         (folder.sibling_path("missing.db"), "not a SQLite database"),

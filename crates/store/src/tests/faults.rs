@@ -6,7 +6,8 @@ use toolway_core::record::RecordCommit;
 use toolway_types::PrincipalId;
 
 use super::support::{
-    StoreHarness, call, end, keyed, number, options, other_connection, record, success, wait_until, within,
+    StoreHarness, call, end, execute, keyed, number, options, other_connection, record, success, wait_until,
+    within,
 };
 use crate::{Durability, Store, StoreError, StoreOptions};
 
@@ -151,7 +152,7 @@ async fn a_record_that_can_never_be_written_blocks_no_other() {
     let store = folder.open_with(StoreOptions { window: options().window, ..short_timeouts() }).await;
     let trap = "CREATE TRIGGER trap BEFORE INSERT ON calls WHEN new.name = 'bad__one' \
          BEGIN SELECT raise(ABORT, 'no'); END";
-    sqlx::raw_sql(trap).execute(&mut other_connection(&folder.database()).await).await.unwrap();
+    execute(&folder.database(), trap).await;
     record(&store, call("bad/one"), success(""));
     store.flush().await.unwrap();
     record(&store, call("good/one"), success(""));

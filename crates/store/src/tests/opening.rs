@@ -1,8 +1,6 @@
 use std::fs;
 
-use sqlx::AssertSqlSafe;
-
-use super::support::{StoreHarness, call, number, options, other_connection};
+use super::support::{StoreHarness, call, execute, number, options, other_connection};
 use crate::migrations::{MIGRATIONS, Migration};
 use crate::tokens::TokenRecord;
 use crate::{CallFilter, Store, StoreError};
@@ -227,10 +225,7 @@ async fn a_crash_during_creation_is_recovered() {
     let folder = StoreHarness::new();
     fs::create_dir(folder.path()).unwrap();
     let claim = format!("PRAGMA application_id = {}", crate::migrations::APPLICATION_ID);
-    sqlx::raw_sql(AssertSqlSafe(claim))
-        .execute(&mut other_connection(&folder.database()).await)
-        .await
-        .unwrap();
+    execute(&folder.database(), &claim).await;
     folder.open().await.close().await;
     assert_eq!(number(&folder.database(), "PRAGMA user_version").await, 5);
 }

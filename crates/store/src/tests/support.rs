@@ -110,11 +110,19 @@ pub(crate) async fn other_connection(path: &Path) -> SqliteConnection {
 
 /// Reads one number from the database through another connection.
 pub(crate) async fn number(path: &Path, sql: &str) -> i64 {
-    let (number,): (i64,) = sqlx::query_as(AssertSqlSafe(sql.to_owned()))
-        .fetch_one(&mut other_connection(path).await)
-        .await
-        .unwrap();
+    let mut other = other_connection(path).await;
+    let (number,): (i64,) =
+        sqlx::query_as(AssertSqlSafe(sql.to_owned())).fetch_one(&mut other).await.unwrap();
+    other.close().await.unwrap();
     number
+}
+
+/// Runs statements through another connection. It is closed before this returns, because a connection that is only
+/// dropped closes later and can lock the database meanwhile.
+pub(crate) async fn execute(path: &Path, sql: &str) {
+    let mut other = other_connection(path).await;
+    sqlx::raw_sql(AssertSqlSafe(sql.to_owned())).execute(&mut other).await.unwrap();
+    other.close().await.unwrap();
 }
 
 /// A call that starts now.
