@@ -1,8 +1,9 @@
 //! The MCP server: it shows each client the tools that it may call.
 //!
 //! The gateway authenticates a caller, creates a [`ClientScope`], and passes it on with the request
-//! ([`McpHttpServer`]) or the connection ([`McpServerState::handler`]). Features of upstreams beyond tools pass
-//! through; everything else comes from the engine.
+//! ([`McpHttpServer`]) or the connection ([`McpConnection`](crate::socket::McpConnection)). Both read messages with
+//! `json_rpc` and answer them with `dispatch`, so there is one path for each method. Features of upstreams beyond tools
+//! pass through; everything else comes from the engine.
 
 mod call;
 mod client;
@@ -10,26 +11,32 @@ mod client_handle;
 mod client_requests;
 mod client_scope;
 mod consent;
+mod dispatch;
 mod era;
+mod event_stream;
 mod exchange;
 mod exchange_run;
-mod fast_path;
-mod handler;
 mod http;
-mod http_response;
+mod http_session;
 mod json_fields;
+mod json_rpc;
 mod listing;
+mod message_sink;
 mod naming;
 mod notifications;
+mod outgoing;
 mod page_cache;
 mod pending_requests;
-mod raw_message;
+mod protocol;
 mod restrictions;
 mod scoped_offerings;
 mod scoped_server;
+mod server_requests;
+mod session;
 mod sessions;
 mod tasks;
 mod tool_result;
+mod unread_responses;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -39,20 +46,16 @@ use toolway_core::Engine;
 use toolway_types::Clock;
 
 pub use self::client_scope::{ClientScope, EndpointScope, PROMPTS_FEATURE, RESOURCES_FEATURE};
-pub use self::handler::McpHandler;
-pub use self::http::McpHttpServer;
-pub use self::http_response::McpResponseBody;
-pub use self::raw_message::RawMessage;
+pub use self::http::{McpHttpServer, McpResponseBody, error_response};
+pub use self::message_sink::{MessageSink, SinkClosed};
 pub use self::restrictions::{MAX_PATTERN, MAX_PATTERNS, ToolRestrictions, ToolRestrictionsError};
 pub use self::sessions::{McpSessionLimits, McpSessionPermit, McpSessions, SessionLimitReached};
 use crate::offering::OfferingRegistry;
-use crate::verbatim::VerbatimMarker;
 
 /// The state that all clients share.
 pub struct McpServerState {
     pub(crate) engine: Arc<Engine>,
     pub(crate) offerings: Arc<dyn OfferingRegistry>,
-    pub(crate) verbatim: VerbatimMarker,
     pub(crate) pending_requests: Arc<pending_requests::PendingRequests>,
     pub(crate) tasks: Arc<tasks::TaskRegistry>,
     pub(crate) page_cache: page_cache::ToolPageCache,
@@ -83,13 +86,11 @@ impl McpServerState {
     ) -> Arc<Self> {
         let server = Implementation::new("toolway", version);
         let server_json = serde_json::to_string(&server).unwrap_or_else(|_| "{}".to_owned());
-        let verbatim = VerbatimMarker::default();
         Arc::new(Self {
             engine,
             offerings,
             pending_requests: Arc::default(),
-            tasks: tasks::TaskRegistry::new(clock, verbatim.clone()),
-            verbatim,
+            tasks: tasks::TaskRegistry::new(clock),
             page_cache: page_cache::ToolPageCache::default(),
             server_info: server,
             server_info_json: server_json,
@@ -97,16 +98,29 @@ impl McpServerState {
         })
     }
 
-    /// Creates the handler for a client with a connection of its own, to be driven by `rmcp`. Its output must pass
-    /// through [`McpServerState::verbatim`] before it reaches the client.
+    /// Returns true if a client in this scope sees any tool, resource or prompt.
     #[must_use]
-    pub fn handler(self: &Arc<Self>, scope: ClientScope) -> McpHandler {
-        McpHandler::new(Arc::clone(self), scope)
+    pub fn has_anything_for(&self, scope: &ClientScope) -> bool {
+        let offerings = scoped_offerings::ScopedOfferings {
+            engine: &self.engine,
+            offerings: self.offerings.as_ref(),
+            scope,
+        };
+        !scope.visible_tools(&self.engine).is_empty()
+            || !offerings.permitted(RESOURCES_FEATURE).is_empty()
+            || !offerings.permitted(PROMPTS_FEATURE).is_empty()
     }
+}
 
-    /// The marker that restores unchanged JSON in the output.
-    #[must_use]
-    pub fn verbatim(&self) -> &VerbatimMarker {
-        &self.verbatim
-    }
+/// The parts of the server that a connection of messages is made of.
+pub(crate) mod socket_parts {
+    pub(crate) use super::client_handle::ClientHandle;
+    pub(crate) use super::dispatch::RequestContext;
+    pub(crate) use super::json_rpc::{
+        BLOCKING_PARSE_BYTES, IncomingMessage, IncomingRequest, MessageError, ParsedText, parse,
+    };
+    pub(crate) use super::outgoing::{error_message, response_message, result_message};
+    pub(crate) use super::protocol::{check_client_description, check_supported, is_modern};
+    pub(crate) use super::scoped_server::ScopedServer;
+    pub(crate) use super::session::{ClientSession, DeclaredClient, too_many_requests};
 }

@@ -19,7 +19,6 @@ mod error;
 mod exchange;
 mod frame;
 mod handshake;
-mod headers;
 mod http_client;
 mod interest;
 mod listing;

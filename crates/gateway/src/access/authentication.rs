@@ -32,9 +32,11 @@ pub fn find_token(parts: &Parts) -> Option<Cow<'_, str>> {
     in_subprotocol.map(Cow::Borrowed).or_else(|| query_token(parts).map(Cow::Owned))
 }
 
-/// Returns whether a path is one of MCP's entry points.
+/// Returns whether a path is one of MCP's entry points. They are the same with a doubled slash.
 pub(crate) fn is_for_mcp(path: &str) -> bool {
-    path.strip_prefix("/mcp").is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    path.trim_start_matches('/')
+        .strip_prefix("mcp")
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// Returns whether the address has a token.

@@ -1,31 +1,36 @@
 //! The entry points of MCP clients over HTTP: `/mcp` has all tools that the token may call, `/mcp/agents/{agent}` those
-//! of one agent, `/mcp/sources/{source}` those of one device or server, under their own names.
+//! of one agent, `/mcp/sources/{source}` those of one device or server, under their own names. Doubled slashes and one at
+//! the end change nothing.
 
 use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
-use axum::extract::{Path, Request, State};
-use axum::response::{IntoResponse, Response};
+use axum::extract::{FromRequestParts as _, Path, Request, State};
+use axum::response::Response;
 use axum::routing::any;
-use http::StatusCode;
+use http::Uri;
 use serde::Deserialize;
 use toolway_core::{Caller as EngineCaller, EntryPoint};
-use toolway_mcp::server::{ClientScope, EndpointScope, ToolRestrictions};
+use toolway_mcp::server::{ClientScope, EndpointScope, ToolRestrictions, error_response};
 use toolway_types::Slug;
 
 use super::extractors::read_body;
-use super::{ApiError, QueryParams};
+use super::{ApiError, QueryParams, error};
 use crate::access::{TokenState, check_agent};
 use crate::http::AuthenticatedCaller;
 use crate::state::{AppState, RouterState};
 
 /// Returns the routes.
 pub(super) fn routes() -> Router<RouterState> {
-    Router::new()
-        .route("/mcp", any(everything))
-        .route("/mcp/agents/{agent}", any(of_agent))
-        .route("/mcp/sources/{source}", any(of_source))
+    let mut routes = Router::new();
+    for start in ["/mcp", "//mcp"] {
+        routes = routes
+            .route(start, any(everything))
+            .route(&format!("{start}/"), any(everything))
+            .route(&format!("{start}/{{*rest}}"), any(part));
+    }
+    routes
 }
 
 /// Query parameters that narrow the tools that the token may call.
@@ -49,39 +54,47 @@ impl McpQuery {
 async fn everything(
     State(app): State<Arc<AppState>>,
     AuthenticatedCaller(token): AuthenticatedCaller,
-    QueryParams(query): QueryParams<McpQuery>,
     request: Request,
 ) -> Result<Response, ApiError> {
-    let scope = client_scope(&token, None, EndpointScope::Everything, query.bounds()?);
-    serve(&app, scope, request).await
+    serve(&app, &token, None, EndpointScope::Everything, request).await
 }
 
-async fn of_agent(
+/// Serves one agent or one source.
+async fn part(
     State(app): State<Arc<AppState>>,
     AuthenticatedCaller(token): AuthenticatedCaller,
-    Path(agent): Path<String>,
-    QueryParams(query): QueryParams<McpQuery>,
+    Path(rest): Path<String>,
+    uri: Uri,
     request: Request,
 ) -> Result<Response, ApiError> {
-    let agent = agent_of(&app, &token, &agent)?;
-    let scope = client_scope(&token, Some(agent), EndpointScope::Everything, query.bounds()?);
-    serve(&app, scope, request).await
+    let segments: Vec<&str> = rest.split('/').filter(|segment| !segment.is_empty()).collect();
+    match segments.as_slice() {
+        [] => serve(&app, &token, None, EndpointScope::Everything, request).await,
+        ["agents", agent] => {
+            let agent = agent_of(&app, &token, agent)?;
+            serve(&app, &token, Some(agent), EndpointScope::Everything, request).await
+        }
+        ["sources", source] => {
+            let source = source_of(&app, &token, source)?;
+            serve(&app, &token, None, EndpointScope::Source(source), request).await
+        }
+        _ => Err(error::no_such_path(uri).await),
+    }
 }
 
-async fn of_source(
-    State(app): State<Arc<AppState>>,
-    AuthenticatedCaller(token): AuthenticatedCaller,
-    Path(source): Path<String>,
-    QueryParams(query): QueryParams<McpQuery>,
-    request: Request,
-) -> Result<Response, ApiError> {
-    let slug = source.parse::<Slug>().ok().filter(|slug| app.registry.snapshot().source(slug).is_some());
-    let slug = slug.ok_or_else(|| {
+/// Finds a source by name. A token of an agent learns nothing of sources that its agent does not use: for it, they do
+/// not exist.
+fn source_of(app: &AppState, token: &Arc<TokenState>, source: &str) -> Result<Slug, ApiError> {
+    let found = source.parse::<Slug>().ok().filter(|slug| {
+        let is_bound = token.principal.agent.is_some();
+        let scope = || client_scope(token, None, EndpointScope::Source(slug.clone()), Arc::default());
+        app.registry.snapshot().source(slug).is_some()
+            && (!is_bound || app.mcp.shared.has_anything_for(&scope()))
+    });
+    found.ok_or_else(|| {
         ApiError::not_found("source_not_found", format!("there is no source {source:?}"))
             .with_hint("`toolway devices list` and `toolway mcp list` show the sources")
-    })?;
-    let scope = client_scope(&token, None, EndpointScope::Source(slug), query.bounds()?);
-    serve(&app, scope, request).await
+    })
 }
 
 /// Finds an agent by name if the token may use it.
@@ -102,12 +115,26 @@ pub(crate) fn client_scope(
     ClientScope { caller, scope, restrictions: bounds, revoked: token.end_signal() }
 }
 
-async fn serve(app: &AppState, scope: ClientScope, request: Request) -> Result<Response, ApiError> {
-    let (parts, body) = request.into_parts();
-    let body = read_body(&parts.headers, body, app.settings.limits.frame_bytes).await?;
-    if app.closing.is_cancelled() {
-        return Ok(StatusCode::SERVICE_UNAVAILABLE.into_response());
-    }
+/// Serves a request. Refusals of its body or query are JSON-RPC errors, because only those reach an MCP client's user.
+async fn serve(
+    app: &AppState,
+    token: &Arc<TokenState>,
+    agent: Option<Arc<str>>,
+    scope: EndpointScope,
+    request: Request,
+) -> Result<Response, ApiError> {
+    let (mut parts, body) = request.into_parts();
+    let read = async {
+        let QueryParams(query) = QueryParams::<McpQuery>::from_request_parts(&mut parts, &()).await?;
+        let bounds = query.bounds()?;
+        let body = read_body(&parts.headers, body, app.settings.limits.frame_bytes).await?;
+        Ok::<_, ApiError>((bounds, body))
+    };
+    let (bounds, body) = match read.await {
+        Ok(read) => read,
+        Err(refused) => return Ok(error_response(refused.status, refused.message).map(Body::new)),
+    };
+    let scope = client_scope(token, agent, scope, bounds);
     let response = app.mcp.http.serve(scope, http::Request::from_parts(parts, body)).await;
     Ok(response.map(Body::new))
 }

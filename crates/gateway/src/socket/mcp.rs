@@ -10,11 +10,14 @@ use axum::extract::{FromRequestParts, Request, State};
 use axum::response::Response;
 use axum::routing::get;
 use bytes::Bytes;
+use futures_util::future::BoxFuture;
 use http::{HeaderValue, StatusCode};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
-use toolway_mcp::server::{ClientScope, EndpointScope, SessionLimitReached, ToolRestrictions};
-use toolway_mcp::socket::{MessageSink, SinkClosed, SocketConfig, SocketTransport};
+use toolway_mcp::server::{
+    ClientScope, EndpointScope, MessageSink, SessionLimitReached, SinkClosed, ToolRestrictions,
+};
+use toolway_mcp::socket::{McpConnection, SocketConfig};
 use toolway_wire::MAX_MESSAGE_BYTES_HEADER;
 
 use super::close::{CloseReason, GOING_AWAY, INVALID_PAYLOAD, TOKEN_ENDED};
@@ -119,21 +122,21 @@ async fn serve(
     let (outbox, queue) = Outbox::new(limits.send_queue);
     let _open = app.metrics.track_socket(ENTRY_POINT);
     let (to_server, messages) = mpsc::channel(QUEUE);
-    let transport = SocketTransport::new(
+    let served = McpConnection::new(
+        Arc::clone(&app.mcp.shared),
+        scope,
         messages,
-        outbox.clone(),
+        Arc::new(outbox.clone()),
         SocketConfig {
             max_message_bytes: limits.frame_bytes,
             max_requests_in_flight: limits.calls_in_flight_per_connection,
-            verbatim: app.mcp.shared.verbatim().clone(),
         },
     );
-    let cancel = CancellationToken::new();
-    let (shared, over) = (Arc::clone(&app.mcp.shared), CancellationToken::new());
+    let (cancel, over) = (CancellationToken::new(), CancellationToken::new());
     let serving = tokio::spawn({
         let (cancel, over) = (cancel.clone(), over.clone().drop_guard());
         async move {
-            transport.serve(move || shared.handler(scope.clone()), cancel).await;
+            served.serve(cancel).await;
             drop(over);
         }
     });
@@ -173,9 +176,9 @@ impl FrameReceiver for McpFrameReceiver {
 }
 
 impl MessageSink for Outbox {
-    fn send(&self, message: String) -> impl Future<Output = Result<(), SinkClosed>> + Send + 'static {
+    fn send(&self, message: String) -> BoxFuture<'static, Result<(), SinkClosed>> {
         let outbox = self.clone();
-        async move { Self::send(&outbox, message).await.map_err(|PeerGone| SinkClosed) }
+        Box::pin(async move { Self::send(&outbox, message).await.map_err(|PeerGone| SinkClosed) })
     }
 }
 

@@ -33,6 +33,8 @@ mod listener;
 mod mcp;
 #[cfg(test)]
 mod mcp_client;
+#[cfg(test)]
+mod mcp_http;
 mod mcp_plain;
 #[cfg(test)]
 mod mcp_servers;

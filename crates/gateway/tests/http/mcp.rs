@@ -316,7 +316,7 @@ async fn an_mcp_session_belongs_to_its_principal_and_can_be_deleted() {
 
     let mut headers = client.headers();
     let ended = bench.send_raw("DELETE", "/mcp", &headers, "").await;
-    assert_eq!(ended.status, 202, "{ended:?}");
+    assert_eq!(ended.status, 204, "{ended:?}");
     headers.push(("Content-Type".to_owned(), "application/json".to_owned()));
     let gone = bench.send_raw("POST", "/mcp", &headers, r#"{"jsonrpc":"2.0","id":9,"method":"ping"}"#).await;
     assert_eq!(gone.status, 404);
@@ -514,7 +514,7 @@ async fn an_ended_mcp_session_leaves_nothing_behind() {
     let client = McpTestClient::at(&bench, "/mcp", &token, McpEra::Nov2025).await;
     assert!(std::sync::Arc::strong_count(engine) > before, "somebody looks at the tools for it");
     let ended = bench.send_raw("DELETE", "/mcp", &client.headers(), "").await;
-    assert_eq!(ended.status, 202, "{ended:?}");
+    assert_eq!(ended.status, 204, "{ended:?}");
     let left = async {
         while std::sync::Arc::strong_count(engine) > before {
             tokio::task::yield_now().await;

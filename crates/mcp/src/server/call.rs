@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rmcp::ErrorData;
-use rmcp::model::{InputRequiredResult, InputResponses, Task};
+use rmcp::model::{CreateTaskResult, InputResponses};
 use tokio_util::sync::CancellationToken;
 use toolway_core::consent::QuestionEvent;
 use toolway_core::{CallExtension, CallRequest, ProgressReport, RawArguments};
@@ -12,11 +12,12 @@ use toolway_types::{RawJson, ToolId};
 
 use super::client::{ClientMessage, ClientProfile, QueuedClient};
 use super::client_handle::ClientHandle;
-use super::exchange::{ClientExchange, ExchangeFuture, ExchangeResult, RequestIdentity, unexpected_result};
+use super::exchange::{ClientExchange, ExchangeFuture, RequestIdentity};
 use super::exchange_run::ExchangeReply;
+use super::outgoing;
 use super::scoped_server::ScopedServer;
 use super::tasks;
-use super::tool_result::{self, ToolResultFormat, is_modern};
+use super::tool_result::{self, ToolResultFormat};
 use crate::client_link::{ClientLink, RequestingClient};
 
 /// A client's request to call a tool.
@@ -36,18 +37,8 @@ pub(super) struct ResumeParams {
     pub(super) answers: Option<InputResponses>,
 }
 
-/// The reply to a tool call.
-pub(super) enum ToolCallReply {
-    /// The result as a JSON object.
-    Result(String),
-    /// Questions to the client.
-    InputRequired(InputRequiredResult),
-    /// A task, because the call takes long.
-    Task(Task),
-}
-
 impl ScopedServer {
-    /// Calls a tool.
+    /// Calls a tool, and returns the result as a JSON object: the tool's, questions to the client, or a task.
     ///
     /// # Errors
     /// The JSON-RPC error for the client.
@@ -55,27 +46,22 @@ impl ScopedServer {
         &self,
         asked: ClientToolCall,
         known: ClientProfile,
-        reach: &ClientHandle<'_>,
-    ) -> Result<ToolCallReply, ErrorData> {
+        reach: &ClientHandle,
+    ) -> Result<String, ErrorData> {
         let ClientToolCall { name, tool, arguments, resume: again } = asked;
         let raw = arguments.clone().map_or(RawArguments::None, RawArguments::Json);
         let which = RequestIdentity { method: "tools/call", target: name, arguments };
-        let has_tasks = known.capabilities.supports_tasks();
+        let has_tasks = known.supports_tasks();
         let mut exchange = self.begin_or_resume(which, again, known, |asking, cancel| {
             Ok(self.start_call(&tool, raw, reach.wants_progress(), asking, cancel))
         })?;
         let mut timeout = has_tasks.then_some(tasks::TASK_AFTER);
         loop {
             match exchange.run(reach, &self.shared.pending_requests, timeout).await? {
-                ExchangeReply::Done(ExchangeResult::Tool(result)) => {
-                    return Ok(ToolCallReply::Result(result));
-                }
-                ExchangeReply::InputRequired(questions) => {
-                    return Ok(ToolCallReply::InputRequired(questions));
-                }
+                ExchangeReply::Done(result) => return Ok(result),
                 ExchangeReply::StillRunning(late) => {
                     match self.shared.tasks.begin(*late, self.call_timeout(&tool)) {
-                        Ok(task) => return Ok(ToolCallReply::Task(task)),
+                        Ok(task) => return Ok(outgoing::to_json(&CreateTaskResult::new(task))),
                         // Too many tasks: the request waits as it would without tasks.
                         Err(back) => {
                             exchange = *back;
@@ -83,7 +69,6 @@ impl ScopedServer {
                         }
                     }
                 }
-                ExchangeReply::Done(_) => return Err(unexpected_result()),
             }
         }
     }
@@ -152,7 +137,7 @@ impl ScopedServer {
                 }
             }));
         }
-        let is_modern = is_modern(&asking.profile().version);
+        let is_modern = asking.profile().is_modern();
         let link: CallExtension = Arc::new(ClientLink(asking as Arc<dyn RequestingClient>));
         call.extension = Some(link);
         let shared = Arc::clone(&self.shared);
@@ -168,7 +153,7 @@ impl ScopedServer {
                 is_modern,
                 server_info_json: upstream.as_deref().unwrap_or(&shared.server_info_json),
             };
-            Ok(ExchangeResult::Tool(tool_result::render_outcome(&finished.outcome, form)))
+            Ok(tool_result::render_outcome(&finished.outcome, form))
         })
     }
 

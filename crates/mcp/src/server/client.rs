@@ -10,15 +10,19 @@ use rmcp::model::{
     ClientCapabilities, InputRequest, InputRequests, InputResponses, LoggingLevel,
     LoggingMessageNotificationParam, ProtocolVersion, RequestMetaObject,
 };
-use rmcp::{Peer, RoleServer};
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, oneshot};
 use toolway_core::ProgressReport;
 use toolway_core::consent::Question;
 use toolway_types::PrincipalId;
 
+use super::message_sink::MessageSink;
+use super::outgoing;
+use super::protocol::is_modern;
 use crate::client_link::{InputRequestError, RequestingClient};
 
+/// The method of a log message.
+pub(crate) const LOG_METHOD: &str = "notifications/message";
 /// Capacity of the queue to the client. Reports beyond it are dropped.
 const QUEUE_CAPACITY: usize = 64;
 
@@ -41,7 +45,6 @@ pub(crate) struct QueuedInputRequests {
 }
 
 /// The properties of the client for one request.
-#[derive(Debug)]
 pub(crate) struct ClientProfile {
     pub(crate) principal: PrincipalId,
     pub(crate) capabilities: ClientCapabilities,
@@ -51,11 +54,21 @@ pub(crate) struct ClientProfile {
     pub(crate) log_level: Option<LoggingLevel>,
     /// Timeout for an answer of the client.
     pub(crate) answer_timeout: Duration,
-    /// The peer for messages after the response; `None` if there is no session.
-    pub(crate) session_peer: Option<Peer<RoleServer>>,
+    /// The receiver of messages after the response; `None` if there is no session.
+    pub(crate) session_sink: Option<Arc<dyn MessageSink>>,
 }
 
 impl ClientProfile {
+    /// Returns true for a client of 2026-07-28 or later.
+    pub(crate) fn is_modern(&self) -> bool {
+        is_modern(&self.version)
+    }
+
+    /// Returns true if the client can poll tasks, which exist since 2026-07-28.
+    pub(crate) fn supports_tasks(&self) -> bool {
+        self.is_modern() && self.capabilities.supports_tasks()
+    }
+
     /// Returns true if the client can show forms.
     pub(crate) fn supports_form_elicitation(&self) -> bool {
         let elicitation = self.capabilities.elicitation.as_ref();
@@ -102,13 +115,13 @@ impl QueuedClient {
 
     /// Sends a log message that came after the response, in order, while the client exists.
     fn send_late_log(&self, message: LoggingMessageNotificationParam) {
-        let Some(peer) = &self.profile.session_peer else { return };
+        let Some(sink) = &self.profile.session_sink else { return };
         let queue = self.late_logs.get_or_init(|| {
             let (queue, mut waiting) = mpsc::channel(QUEUE_CAPACITY);
-            let peer = peer.clone();
+            let sink = Arc::clone(sink);
             tokio::spawn(async move {
                 while let Some(message) = waiting.recv().await {
-                    if peer.notify_logging_message(message).await.is_err() {
+                    if sink.send(outgoing::notification(LOG_METHOD, &message)).await.is_err() {
                         return;
                     }
                 }

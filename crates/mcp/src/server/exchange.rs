@@ -4,7 +4,6 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use rmcp::ErrorData;
-use rmcp::model::{GetPromptResult, ReadResourceResult};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use toolway_core::Engine;
@@ -15,17 +14,8 @@ use super::client::{ClientMessage, QueuedClient};
 use super::client_scope::ClientScope;
 use super::consent::ConsentRequest;
 
-/// The result of a request.
-#[derive(Debug)]
-pub(crate) enum ExchangeResult {
-    /// A result of `tools/call` as a JSON object.
-    Tool(String),
-    Prompt(GetPromptResult),
-    Resource(ReadResourceResult),
-}
-
-/// The work of a request.
-pub(crate) type ExchangeFuture = Pin<Box<dyn Future<Output = Result<ExchangeResult, ErrorData>> + Send>>;
+/// The work of a request. Its result is a JSON object.
+pub(crate) type ExchangeFuture = Pin<Box<dyn Future<Output = Result<String, ErrorData>> + Send>>;
 
 /// The identity of a request. Only an equal request may resume pending work.
 #[derive(Debug, Clone)]
@@ -65,9 +55,4 @@ impl ClientExchange {
     pub(crate) fn consent_request(&self, question: Arc<Question>) -> ConsentRequest {
         ConsentRequest { engine: Arc::clone(&self.engine), question }
     }
-}
-
-/// The error of a request that ended in the result of another kind of request.
-pub(crate) fn unexpected_result() -> ErrorData {
-    ErrorData::internal_error("the request ended in the answer to another kind of request", None)
 }

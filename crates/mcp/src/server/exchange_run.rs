@@ -8,28 +8,34 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rmcp::ErrorData;
-use rmcp::model::{InputRequiredResult, ProgressNotificationParam, ProgressToken};
+use rmcp::model::{
+    InputRequiredResult, LoggingMessageNotificationParam, ProgressNotificationParam, ProgressToken,
+};
 use tokio::time::{Instant, sleep_until};
 use toolway_core::ProgressReport;
 
-use super::client::{ClientMessage, QueuedInputRequests};
+use super::client::{ClientMessage, LOG_METHOD, QueuedInputRequests};
 use super::client_handle::ClientHandle;
-use super::client_requests::{ClientSendFuture, ask_client, forward_log};
+use super::client_requests::{ClientSendFuture, ask_client, send_message};
 use super::consent;
-use super::exchange::{ClientExchange, ExchangeResult};
+use super::exchange::ClientExchange;
+use super::outgoing;
 use super::pending_requests::{PendingAnswer, PendingRequests};
-use super::tool_result::is_modern;
 use crate::client_link::InputRequestError;
 
+/// The method of a progress report.
+const PROGRESS_METHOD: &str = "notifications/progress";
 /// Time limit for the remaining messages after the work has ended.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
 
+fn send_log(log: &LoggingMessageNotificationParam, client: &ClientHandle) -> Option<ClientSendFuture> {
+    Some(send_message(client.logs.as_ref()?, outgoing::notification(LOG_METHOD, log)))
+}
+
 /// The reply to a request.
 pub(crate) enum ExchangeReply {
-    /// The result.
-    Done(ExchangeResult),
-    /// Questions to the client.
-    InputRequired(InputRequiredResult),
+    /// The result, as a JSON object: that of the work, or questions to the client.
+    Done(String),
     /// The work continues after the time limit.
     StillRunning(Box<ClientExchange>),
 }
@@ -40,7 +46,7 @@ impl ClientExchange {
     /// the time is over or a question comes up before.
     pub(crate) async fn run(
         mut self,
-        client: &ClientHandle<'_>,
+        client: &ClientHandle,
         pending_requests: &Arc<PendingRequests>,
         timeout: Option<Duration>,
     ) -> Result<ExchangeReply, ErrorData> {
@@ -89,7 +95,7 @@ impl ClientExchange {
                     continue;
                 }
                 ClientMessage::Log(log) => {
-                    sending = client.peer.map(|peer| forward_log(peer.clone(), *log));
+                    sending = send_log(&log, client);
                     continue;
                 }
                 ClientMessage::InputRequests(queued) => {
@@ -101,17 +107,17 @@ impl ClientExchange {
                     None => continue,
                 },
             };
-            if !is_modern(&self.client.profile().version) {
-                sending =
-                    client.peer.map(|peer| ask_client(peer.clone(), requests, pending, self.scope.clone()));
+            if !self.client.profile().is_modern() {
+                let (sink, open) = (client.messages.clone(), client.server_requests.clone());
+                sending = sink.zip(open).map(|(sink, server_requests)| {
+                    ask_client(sink, server_requests, requests, pending, self.scope.clone())
+                });
                 continue;
             }
             match pending_requests.suspend(self, pending) {
                 Ok(state) => {
-                    return Ok(ExchangeReply::InputRequired(InputRequiredResult::new(
-                        Some(requests),
-                        Some(state),
-                    )));
+                    let result = InputRequiredResult::new(Some(requests), Some(state));
+                    return Ok(ExchangeReply::Done(outgoing::to_json(&result)));
                 }
                 Err(back) => {
                     let (exchange, pending) = *back;
@@ -122,17 +128,9 @@ impl ClientExchange {
         }
     }
 
-    fn send_progress(
-        &mut self,
-        progress: ProgressReport,
-        client: &ClientHandle<'_>,
-    ) -> Option<ClientSendFuture> {
+    fn send_progress(&mut self, progress: ProgressReport, client: &ClientHandle) -> Option<ClientSendFuture> {
         let message = self.progress_param(progress, client.progress_token.clone()?);
-        let peer = client.peer?.clone();
-        Some(Box::pin(async move {
-            // The call of a disconnected client is cancelled elsewhere.
-            let _ = peer.notify_progress(message).await;
-        }))
+        Some(send_message(client.messages.as_ref()?, outgoing::notification(PROGRESS_METHOD, &message)))
     }
 
     fn progress_param(
@@ -152,8 +150,10 @@ impl ClientExchange {
     }
 
     /// Sends the remaining messages before the response, as fast as the client reads.
-    async fn flush_messages(&mut self, sending: Option<ClientSendFuture>, client: &ClientHandle<'_>) {
-        let Some(peer) = client.peer else { return };
+    async fn flush_messages(&mut self, sending: Option<ClientSendFuture>, client: &ClientHandle) {
+        if client.messages.is_none() {
+            return;
+        }
         let rest = async {
             if let Some(sending) = sending {
                 sending.await;
@@ -175,7 +175,9 @@ impl ClientExchange {
                         }
                     }
                     ClientMessage::Log(log) => {
-                        let _ = peer.notify_logging_message(*log).await;
+                        if let Some(sending) = send_log(&log, client) {
+                            sending.await;
+                        }
                     }
                     // The work that asked has ended.
                     ClientMessage::InputRequests(_) | ClientMessage::Consent(_) => {}

@@ -1,32 +1,51 @@
-//! The server over streamable HTTP: each request has a client scope, and each session belongs to one.
+//! The server over streamable HTTP. Each request has a client scope, and each session belongs to one. Every answer
+//! that is no stream is a JSON-RPC message, refusals too.
 
-use std::convert::Infallible;
-use std::pin::Pin;
+mod accept;
+mod post;
+mod request_headers;
+mod response;
+mod running_request;
+mod stream_body;
+
 use std::sync::Arc;
-use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use http::{HeaderValue, Method, Request, Response, StatusCode, header};
-use http_body::{Body, Frame};
-use http_body_util::{BodyExt as _, Full};
-use parking_lot::Mutex;
-use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
-use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
+use http::header::{ALLOW, RETRY_AFTER};
+use http::request::Parts;
+use http::{HeaderValue, Method, Request, Response, StatusCode};
+use rmcp::ErrorData;
+use rmcp::model::ErrorCode;
+use tokio_util::sync::CancellationToken;
 
+use self::accept::AcceptedForms;
+use self::request_headers::{LAST_EVENT, SESSION, single_header};
+pub use self::response::{McpResponseBody, error_response};
+use self::response::{Refusal, empty_response};
+use self::stream_body::StreamEnd;
+use super::McpServerState;
 use super::client_scope::ClientScope;
-use super::fast_path::FastPathCall;
-use super::http_response::{McpResponseBody, json_response};
-use super::raw_message::RawMessage;
-use super::sessions::{McpSessions, SESSION_HEADER, ScopedSessionManager, SessionUseGuard};
-use super::{McpHandler, McpServerState};
-use crate::verbatim::VerbatimBody;
+use super::event_stream::EventId;
+use super::json_rpc::request_id_of;
+use super::scoped_server::ScopedServer;
+use super::sessions::{McpSessions, SessionUseGuard};
+
+/// The methods of the endpoint.
+const METHODS: &str = "GET, POST, DELETE";
+/// The error of a request in a session that does not exist, as in the official SDKs.
+const SESSION_NOT_FOUND: ErrorCode = ErrorCode(-32001);
+/// An error of this server (from the range that JSON-RPC reserves for servers).
+const SERVER_ERROR: ErrorCode = ErrorCode(-32000);
+/// Delay that a client without a session is told, in seconds.
+const RETRY_AFTER_S: &str = "60";
 
 /// The server over HTTP.
 #[derive(Debug, Clone)]
 pub struct McpHttpServer {
     shared: Arc<McpServerState>,
     sessions: Arc<McpSessions>,
-    config: StreamableHttpServerConfig,
+    body_bytes: usize,
+    closing: CancellationToken,
 }
 
 impl McpHttpServer {
@@ -39,13 +58,7 @@ impl McpHttpServer {
         body_bytes: usize,
         closing: CancellationToken,
     ) -> Self {
-        let config = StreamableHttpServerConfig::default()
-            .disable_allowed_hosts()
-            .disable_allowed_origins()
-            .with_json_response(true)
-            .with_max_request_body_bytes(body_bytes)
-            .with_cancellation_token(closing);
-        Self { shared, sessions, config }
+        Self { shared, sessions, body_bytes, closing }
     }
 
     /// Its sessions.
@@ -56,91 +69,107 @@ impl McpHttpServer {
 
     /// Handles a client's request.
     pub async fn serve(&self, scope: ClientScope, request: Request<Bytes>) -> Response<McpResponseBody> {
-        let (mut parts, body) = request.into_parts();
-        if let Some(call) = FastPathCall::parse(&self.shared, &scope, &parts, &body) {
-            return call.execute(&self.shared, scope).await;
+        let (parts, body) = request.into_parts();
+        if self.closing.is_cancelled() {
+            let error = ErrorData::new(SERVER_ERROR, "the gateway is shutting down", None);
+            let refusal = Refusal::new(StatusCode::SERVICE_UNAVAILABLE, request_id_of(&body), error);
+            return with_retry_after(refusal.into_response());
         }
-        let named = parts.headers.get(SESSION_HEADER).and_then(|id| id.to_str().ok()).map(str::to_owned);
-        let session_use = named.as_deref().and_then(|id| self.sessions.begin_use(id, &scope));
-        let is_modern = parts.headers.get("mcp-protocol-version").is_some_and(|version| {
-            version
-                .to_str()
-                .is_ok_and(|version| version >= rmcp::model::ProtocolVersion::V_2026_07_28.as_str())
-        });
-        if named.is_some() && session_use.is_none() && !is_modern {
-            // The same response if the session belongs to another client.
-            return text_response(
-                StatusCode::NOT_FOUND,
-                "there is no such MCP session; initialize a new one",
-            );
-        }
-        let session_manager = Arc::new(ScopedSessionManager {
-            sessions: Arc::clone(&self.sessions),
-            scope: scope.clone(),
-            refusal: Mutex::default(),
-        });
-        let (revoked, verbatim) = (scope.revoked.clone(), self.shared.verbatim.clone());
-        let shared = Arc::clone(&self.shared);
-        let factory = move || Ok(McpHandler::new(Arc::clone(&shared), scope.clone()));
-        let service = StreamableHttpService::new(factory, Arc::clone(&session_manager), self.config.clone());
-        if parts.method == Method::POST {
-            parts.extensions.insert(RawMessage(body.clone()));
-        }
-        // Boxed, so that the future of a fast-path call stays small.
-        let response = Box::pin(service.handle(Request::from_parts(parts, Full::new(body)))).await;
-        if let Some(refusal) = session_manager.refusal.lock().take() {
-            let mut response = text_response(StatusCode::SERVICE_UNAVAILABLE, &refusal.to_string());
-            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("60"));
-            return response;
-        }
-        response.map(|body| {
-            let revoked = Box::pin(revoked.cancelled_owned());
-            CancellableBody {
-                body: verbatim.wrap_body(body),
-                revoked,
-                is_finished: false,
-                _session_use: session_use,
+        let answered = match parts.method {
+            Method::POST => self.post(scope, &parts, body).await,
+            Method::GET => self.open_stream(&scope, &parts),
+            Method::DELETE => self.end_session(&scope, &parts),
+            _ => Err(method_not_allowed("this method is not supported here")),
+        };
+        match answered {
+            Ok(response) => response,
+            Err(refusal) if refusal.status == StatusCode::METHOD_NOT_ALLOWED => {
+                let mut response = refusal.into_response();
+                response.headers_mut().insert(ALLOW, HeaderValue::from_static(METHODS));
+                response
             }
-            .boxed()
+            Err(refusal) if refusal.status == StatusCode::SERVICE_UNAVAILABLE => {
+                with_retry_after(refusal.into_response())
+            }
+            Err(refusal) => refusal.into_response(),
+        }
+    }
+
+    /// Opens the stream of a session, or a stream of it again.
+    fn open_stream(&self, scope: &ClientScope, parts: &Parts) -> Result<Response<McpResponseBody>, Refusal> {
+        if !AcceptedForms::parse(&parts.headers).takes_stream() {
+            return Err(not_acceptable("a stream needs the header Accept with text/event-stream"));
+        }
+        let session_use = self.session_of(scope, parts)?;
+        let session = Arc::clone(&session_use.session);
+        let after = parts.headers.get(LAST_EVENT).and_then(|id| id.to_str().ok());
+        let (number, reader) = match after {
+            None => match session.own_stream().read() {
+                Some(reader) => (None, reader),
+                None => {
+                    let error = ErrorData::new(SERVER_ERROR, "this session has too many open streams", None);
+                    return Err(Refusal::new(StatusCode::TOO_MANY_REQUESTS, None, error));
+                }
+            },
+            // An error would make a client ask for the same event for ever. An empty stream ends that.
+            Some(after) => match EventId::parse(after).and_then(|after| session.resume(after)) {
+                Some(found) => found,
+                None => return Ok(response::empty_stream()),
+            },
+        };
+        let end = StreamEnd { closing: self.closing.clone(), revoked: scope.revoked.clone() };
+        let read = number.map(|number| (Arc::clone(&session), number));
+        Ok(stream_body::response(reader, end, Some(session_use), read, None))
+    }
+
+    /// Ends a session.
+    fn end_session(&self, scope: &ClientScope, parts: &Parts) -> Result<Response<McpResponseBody>, Refusal> {
+        let session_use = self.session_of(scope, parts)?;
+        self.sessions.end(&session_use.id);
+        Ok(empty_response(StatusCode::NO_CONTENT))
+    }
+
+    /// The session of a request without a body.
+    fn session_of(&self, scope: &ClientScope, parts: &Parts) -> Result<SessionUseGuard, Refusal> {
+        if request_headers::is_modern_header(&parts.headers) {
+            return Err(method_not_allowed("MCP 2026-07-28 has no sessions; send requests with POST"));
+        }
+        request_headers::check_version_header(&parts.headers)
+            .map_err(|error| Refusal::new(StatusCode::BAD_REQUEST, None, error))?;
+        self.named_session(scope, parts).map_err(|(status, error)| Refusal::new(status, None, error))
+    }
+
+    /// The session that a request names.
+    fn named_session(
+        &self,
+        scope: &ClientScope,
+        parts: &Parts,
+    ) -> Result<SessionUseGuard, (StatusCode, ErrorData)> {
+        let Some(id) = single_header(&parts.headers, &SESSION) else {
+            let words = "Invalid request: the header Mcp-Session-Id is missing; send initialize first";
+            return Err((StatusCode::BAD_REQUEST, ErrorData::invalid_request(words, None)));
+        };
+        self.sessions.begin_use(id, scope).ok_or_else(|| {
+            // The same answer if the session belongs to another client.
+            let words = "there is no such MCP session; initialize a new one";
+            (StatusCode::NOT_FOUND, ErrorData::new(SESSION_NOT_FOUND, words, None))
         })
     }
-}
 
-fn text_response(status: StatusCode, words: &str) -> Response<McpResponseBody> {
-    let error =
-        serde_json::json!({"jsonrpc": "2.0", "id": null, "error": {"code": -32000, "message": words}});
-    json_response(status, error.to_string().into())
-}
-
-/// A response body that ends when the client loses access.
-struct CancellableBody<B> {
-    body: VerbatimBody<B>,
-    revoked: Pin<Box<WaitForCancellationFutureOwned>>,
-    is_finished: bool,
-    _session_use: Option<SessionUseGuard>,
-}
-
-impl<B> Body for CancellableBody<B>
-where
-    B: Body<Data = Bytes, Error = Infallible> + Unpin,
-{
-    type Data = Bytes;
-    type Error = Infallible;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        if self.is_finished {
-            return Poll::Ready(None);
-        }
-        match Pin::new(&mut self.body).poll_frame(cx) {
-            Poll::Pending => {
-                std::task::ready!(self.revoked.as_mut().poll(cx));
-                self.is_finished = true;
-                Poll::Ready(None)
-            }
-            ready => ready,
-        }
+    fn server(&self, scope: ClientScope) -> ScopedServer {
+        ScopedServer { shared: Arc::clone(&self.shared), scope }
     }
+}
+
+fn method_not_allowed(words: &'static str) -> Refusal {
+    Refusal::new(StatusCode::METHOD_NOT_ALLOWED, None, ErrorData::invalid_request(words, None))
+}
+
+fn not_acceptable(words: &'static str) -> Refusal {
+    Refusal::new(StatusCode::NOT_ACCEPTABLE, None, ErrorData::invalid_request(words, None))
+}
+
+fn with_retry_after(mut response: Response<McpResponseBody>) -> Response<McpResponseBody> {
+    response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static(RETRY_AFTER_S));
+    response
 }

@@ -1,6 +1,10 @@
 //! The list of tools, written as JSON straight from what the sources sent.
 
+use std::borrow::Cow;
+use std::collections::HashMap;
+
 use serde_json::Value;
+use serde_json::value::RawValue;
 use toolway_types::RawJson;
 
 use super::client_scope::{ClientScope, VisibleTool};
@@ -17,7 +21,7 @@ pub(crate) struct ToolPage {
 }
 
 /// Renders the page of tools after the tool with this id, ordered by id, so that a cursor stays valid when tools come
-/// and go. `takes_any` is true if the client's version allows output schemas that are not objects.
+/// and go. `takes_any` is true if clients of that version can read every output schema.
 pub(crate) fn render_page(
     scope: &ClientScope,
     tools: &[VisibleTool],
@@ -43,15 +47,13 @@ pub(crate) fn render_page(
 fn write_tool(to: &mut String, name: &str, seen: &VisibleTool, takes_any: bool) {
     let document = seen.tool.spec().document();
     let output = document.output_schema.as_ref().filter(|schema| schema.get().starts_with('{'));
-    let keeps_output = takes_any || output.is_none_or(is_object_schema);
-    if let Some(listed) = document.mcp_entry.as_ref().filter(|_| keeps_output) {
-        match document.name == name {
-            true => return to.push_str(listed.get()),
-            false => {
-                if let Some(renamed) = rename_tool(listed, name) {
-                    return to.push_str(&renamed);
-                }
-            }
+    let keeps_output = takes_any || output.is_none_or(is_readable_output_schema);
+    if let Some(listed) = &document.mcp_entry {
+        if keeps_output && document.name == name {
+            return to.push_str(listed.get());
+        }
+        if let Some(changed) = change_entry(listed, name, keeps_output) {
+            return to.push_str(&changed);
         }
     }
     to.push_str("{\"name\":");
@@ -77,9 +79,10 @@ fn write_tool(to: &mut String, name: &str, seen: &VisibleTool, takes_any: bool) 
     to.push('}');
 }
 
-/// Renames an entry that a server listed.
-fn rename_tool(listed: &RawJson, name: &str) -> Option<String> {
+/// Changes the name of an entry that a server listed, and leaves out its output schema if it is not kept.
+fn change_entry(listed: &RawJson, name: &str, keeps_output: bool) -> Option<String> {
     let mut fields = JsonFields::parse(listed.get())?;
+    fields.0.retain(|(key, _)| keeps_output || key != "outputSchema");
     let (_, own) = fields.0.iter_mut().find(|(key, _)| key == "name")?;
     *own = Value::from(name).to_string().into();
     Some(fields.to_json())
@@ -108,6 +111,27 @@ fn is_object_schema(schema: &RawJson) -> bool {
     schema
         .to::<SchemaTypeField<'_>>()
         .is_ok_and(|root| root.kind.is_some_and(|kind| kind.get() == "\"object\""))
+}
+
+/// Returns true if the official SDKs of versions before 2026-07-28 can read this output schema. They know the fields
+/// `type`, `properties`, `required` and `additionalProperties` of its root, and refuse the whole list if one of them
+/// has another form.
+fn is_readable_output_schema(schema: &RawJson) -> bool {
+    #[derive(serde::Deserialize)]
+    struct OutputSchemaRoot<'a> {
+        #[serde(rename = "type", borrow, default)]
+        kind: Option<Cow<'a, str>>,
+        #[serde(borrow, default)]
+        properties: Option<HashMap<Cow<'a, str>, &'a RawValue>>,
+        #[serde(borrow, default, rename = "required")]
+        _required: Option<Vec<Cow<'a, str>>>,
+        #[serde(default, rename = "additionalProperties")]
+        _additional_properties: Option<bool>,
+    }
+    let Ok(root) = serde_json::from_str::<OutputSchemaRoot<'_>>(schema.get()) else { return false };
+    // `true` and `false` are schemas since draft 6, but not for these SDKs.
+    let mut properties = root.properties.iter().flatten();
+    root.kind.as_deref() == Some("object") && properties.all(|(_, schema)| schema.get().starts_with('{'))
 }
 
 fn push_text(to: &mut String, text: &str) {

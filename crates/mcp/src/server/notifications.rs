@@ -8,14 +8,18 @@ use std::time::Duration;
 use futures_util::StreamExt as _;
 use futures_util::stream::SelectAll;
 use parking_lot::Mutex;
-use rmcp::model::{LoggingLevel, LoggingMessageNotificationParam, ResourceUpdatedNotificationParam};
-use rmcp::service::SubscriptionSink;
-use rmcp::{Peer, RoleServer};
+use rmcp::model::{
+    LoggingLevel, LoggingMessageNotificationParam, NotificationMetaObject, RequestId, SubscriptionFilter,
+    SubscriptionsAcknowledgedNotificationParams,
+};
+use serde::Serialize;
 use tokio::sync::broadcast::error::RecvError;
 use toolway_core::Engine;
 
-use super::client::is_at_least;
+use super::client::{LOG_METHOD, is_at_least};
 use super::client_scope::{ClientScope, PROMPTS_FEATURE, RESOURCES_FEATURE};
+use super::message_sink::{MessageSink, SinkClosed};
+use super::outgoing;
 use super::scoped_offerings::{ScopedOfferings, SourceOffering};
 use crate::offering::{OfferingRegistry, SubscriptionGuard, UpstreamEvent};
 
@@ -46,46 +50,95 @@ pub(crate) enum ChangeNotification {
 /// The receiver of notifications.
 pub(crate) enum NotificationSink {
     /// The client of a session, according to its subscriptions.
-    Session(Peer<RoleServer>, Arc<Mutex<SessionSubscriptions>>),
-    /// A subscription, which filters notifications itself.
-    Subscription(SubscriptionSink),
+    Session(Arc<dyn MessageSink>, Arc<Mutex<SessionSubscriptions>>),
+    /// The stream of one `subscriptions/listen` (2026-07-28).
+    Subscription(Subscription),
+}
+
+/// The stream of one `subscriptions/listen`.
+pub(crate) struct Subscription {
+    pub(crate) sink: Arc<dyn MessageSink>,
+    /// The id of the request, which names the subscription.
+    pub(crate) id: RequestId,
+    /// The notifications that the client gets.
+    pub(crate) accepted: SubscriptionFilter,
+}
+
+impl Subscription {
+    /// Sends the notification that the subscription has begun.
+    pub(crate) async fn acknowledge(&self) -> Result<(), SinkClosed> {
+        let params = SubscriptionsAcknowledgedNotificationParams::new(self.accepted.clone());
+        let params = params.with_meta(self.meta());
+        self.sink.send(outgoing::notification("notifications/subscriptions/acknowledged", &params)).await
+    }
+
+    fn meta(&self) -> NotificationMetaObject {
+        let mut meta = NotificationMetaObject::new();
+        meta.set_subscription_id(self.id.clone());
+        meta
+    }
+
+    fn accepts(&self, news: &ChangeNotification) -> bool {
+        match news {
+            ChangeNotification::ToolListChanged => self.accepted.tools_list_changed == Some(true),
+            ChangeNotification::PromptListChanged => self.accepted.prompts_list_changed == Some(true),
+            ChangeNotification::ResourceListChanged => self.accepted.resources_list_changed == Some(true),
+            ChangeNotification::ResourceUpdated(uri) => {
+                self.accepted.resource_subscriptions.as_ref().is_some_and(|uris| uris.contains(uri))
+            }
+            ChangeNotification::Log(_) => false,
+        }
+    }
 }
 
 impl NotificationSink {
     /// Sends a notification. Returns false if the receiver is gone.
     async fn send(&self, news: ChangeNotification) -> bool {
-        match self {
-            Self::Session(peer, wishes) => {
-                let told = match news {
-                    ChangeNotification::ToolListChanged => peer.notify_tool_list_changed().await,
-                    ChangeNotification::PromptListChanged => peer.notify_prompt_list_changed().await,
-                    ChangeNotification::ResourceListChanged => peer.notify_resource_list_changed().await,
-                    ChangeNotification::ResourceUpdated(uri)
-                        if wishes.lock().resources.contains_key(&uri) =>
-                    {
-                        peer.notify_resource_updated(ResourceUpdatedNotificationParam::new(uri)).await
+        let (sink, message) = match self {
+            Self::Session(sink, wishes) => {
+                let is_wanted = match &news {
+                    ChangeNotification::ResourceUpdated(uri) => wishes.lock().resources.contains_key(uri),
+                    ChangeNotification::Log(message) => {
+                        wishes.lock().log_level.is_some_and(|level| is_at_least(message.level, level))
                     }
-                    ChangeNotification::Log(message)
-                        if wishes.lock().log_level.is_some_and(|level| is_at_least(message.level, level)) =>
-                    {
-                        peer.notify_logging_message(message).await
-                    }
-                    ChangeNotification::ResourceUpdated(_) | ChangeNotification::Log(_) => Ok(()),
+                    _ => true,
                 };
-                told.is_ok()
+                (sink, is_wanted.then(|| news.message(None)))
             }
-            Self::Subscription(sink) => {
-                use rmcp::service::SubscriptionSendError::NotificationNotAccepted;
-                let told = match news {
-                    ChangeNotification::ToolListChanged => sink.notify_tool_list_changed().await,
-                    ChangeNotification::PromptListChanged => sink.notify_prompt_list_changed().await,
-                    ChangeNotification::ResourceListChanged => sink.notify_resource_list_changed().await,
-                    ChangeNotification::ResourceUpdated(uri) => sink.notify_resource_updated(uri).await,
-                    ChangeNotification::Log(_) => Ok(()),
-                };
-                matches!(told, Ok(()) | Err(NotificationNotAccepted(_)))
+            Self::Subscription(subscription) => {
+                let is_wanted = subscription.accepts(&news);
+                (&subscription.sink, is_wanted.then(|| news.message(Some(subscription.meta()))))
             }
+        };
+        match message {
+            Some(message) => sink.send(message).await.is_ok(),
+            None => true,
         }
+    }
+}
+
+/// Parameters of a notification about a change.
+#[derive(Serialize)]
+struct ChangeParams<'a> {
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    meta: Option<NotificationMetaObject>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    uri: Option<&'a str>,
+}
+
+impl ChangeNotification {
+    fn message(&self, meta: Option<NotificationMetaObject>) -> String {
+        let (method, uri) = match self {
+            Self::ToolListChanged => ("notifications/tools/list_changed", None),
+            Self::PromptListChanged => ("notifications/prompts/list_changed", None),
+            Self::ResourceListChanged => ("notifications/resources/list_changed", None),
+            Self::ResourceUpdated(uri) => ("notifications/resources/updated", Some(uri.as_str())),
+            Self::Log(message) => return outgoing::notification(LOG_METHOD, message),
+        };
+        if meta.is_none() && uri.is_none() {
+            return outgoing::bare_notification(method);
+        }
+        outgoing::notification(method, &ChangeParams { meta, uri })
     }
 }
 

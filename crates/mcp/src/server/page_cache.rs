@@ -10,8 +10,7 @@ use toolway_core::{Engine, RegistrySnapshot};
 use toolway_types::PrincipalId;
 
 use super::client_scope::{ClientScope, EndpointScope};
-use super::listing;
-use crate::verbatim::VerbatimMarker;
+use super::listing::{self, ToolPage};
 
 /// Maximum number of cached pages.
 const MAX_PAGES: usize = 64;
@@ -29,18 +28,9 @@ struct ToolPageKey {
     after: Option<String>,
 }
 
-/// A rendered page.
-#[derive(Debug)]
-pub(crate) struct RenderedToolPage {
-    /// The tools as marked JSON; `None` if there are none.
-    pub(crate) tools: Option<String>,
-    /// The cursor of the next page.
-    pub(crate) next: Option<String>,
-}
-
 /// The cached pages, most recently used last.
 #[derive(Default)]
-pub(crate) struct ToolPageCache(Mutex<VecDeque<(ToolPageKey, Arc<RenderedToolPage>)>>);
+pub(crate) struct ToolPageCache(Mutex<VecDeque<(ToolPageKey, Arc<ToolPage>)>>);
 
 impl std::fmt::Debug for ToolPageCache {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -68,13 +58,8 @@ impl ToolPageCache {
         scope: &ClientScope,
         after: Option<&str>,
         takes_any: bool,
-        verbatim: &VerbatimMarker,
-    ) -> Arc<RenderedToolPage> {
-        let write = || {
-            let page = listing::render_page(scope, &scope.visible_tools(engine), after, takes_any);
-            let tools = (!page.tools.is_empty()).then(|| verbatim.mark_tool_list(&page.tools));
-            Arc::new(RenderedToolPage { tools, next: page.next })
-        };
+    ) -> Arc<ToolPage> {
+        let write = || Arc::new(listing::render_page(scope, &scope.visible_tools(engine), after, takes_any));
         if !scope.restrictions.is_unrestricted() {
             return write();
         }
@@ -103,8 +88,8 @@ impl ToolPageCache {
             Arc::ptr_eq(&known.snapshot, &key.snapshot) && Arc::ptr_eq(&known.policy, &key.policy)
         });
         kept.push_back((key, Arc::clone(&written)));
-        let bytes = |kept: &VecDeque<(ToolPageKey, Arc<RenderedToolPage>)>| -> usize {
-            kept.iter().filter_map(|(_, written)| written.tools.as_ref()).map(String::len).sum()
+        let bytes = |kept: &VecDeque<(ToolPageKey, Arc<ToolPage>)>| -> usize {
+            kept.iter().map(|(_, written)| written.tools.len()).sum()
         };
         while kept.len() > MAX_PAGES || bytes(&kept) > MAX_BYTES {
             kept.pop_front();

@@ -2,24 +2,56 @@
 
 use std::sync::Arc;
 
+use rmcp::ErrorData;
+use rmcp::model::{ServerCapabilities, ServerConfig, TASKS_EXTENSION_ID};
+
 use super::McpServerState;
 use super::client_scope::ClientScope;
-use super::scoped_offerings::ScopedOfferings;
+use super::scoped_offerings::{ScopedOfferings, resource_not_found};
+use crate::offering::SubscriptionGuard;
 
 /// The server's state, and the scope of the client that it serves. Cheap to clone.
 #[derive(Debug, Clone)]
-pub(super) struct ScopedServer {
-    pub(super) shared: Arc<McpServerState>,
-    pub(super) scope: ClientScope,
+pub(crate) struct ScopedServer {
+    pub(crate) shared: Arc<McpServerState>,
+    pub(crate) scope: ClientScope,
 }
 
 impl ScopedServer {
     /// The features beyond tools in this scope.
-    pub(super) fn offerings(&self) -> ScopedOfferings<'_> {
+    pub(crate) fn offerings(&self) -> ScopedOfferings<'_> {
         ScopedOfferings {
             engine: &self.shared.engine,
             offerings: self.shared.offerings.as_ref(),
             scope: &self.scope,
         }
+    }
+
+    /// The server's description of itself for clients of 2026-07-28.
+    pub(crate) fn config(&self) -> ServerConfig {
+        let offerings = self.offerings();
+        let mut capabilities: ServerCapabilities = offerings.capabilities();
+        capabilities.tools.get_or_insert_with(Default::default).list_changed = Some(true);
+        let extensions = capabilities.extensions.get_or_insert_with(Default::default);
+        extensions.insert(TASKS_EXTENSION_ID.to_owned(), Default::default());
+        let mut config = ServerConfig::new(capabilities);
+        match offerings.server_identity() {
+            Some((info, instructions)) => {
+                config.server_info = info;
+                config.instructions = instructions;
+            }
+            None => config.server_info = self.shared.server_info.clone(),
+        }
+        config
+    }
+
+    /// Subscribes to a resource under the URI that the client uses.
+    ///
+    /// # Errors
+    /// The error for the client.
+    pub(crate) async fn subscribe_resource(&self, uri: &str) -> Result<SubscriptionGuard, ErrorData> {
+        let found = self.offerings().resolve_resource(uri).map(|(named, own)| (named, own.to_owned()));
+        let (named, own) = found.ok_or_else(|| resource_not_found(uri))?;
+        named.offering.subscribe(&own).await
     }
 }

@@ -1,26 +1,22 @@
-//! MCP sessions over HTTP (2025-11-25 and before): their owners, their limits and their idle timeout. `rmcp` stores
-//! the sessions themselves.
+//! All MCP sessions over HTTP (2025-11-25 and before): their owners, their limits and their idle timeout.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::Stream;
 use parking_lot::Mutex;
-use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
-use rmcp::transport::streamable_http_server::SessionManager;
-use rmcp::transport::streamable_http_server::session::local::{
-    LocalSessionManager, LocalSessionManagerError, SessionConfig,
-};
-use rmcp::transport::streamable_http_server::session::{ServerSseMessage, SessionId};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use toolway_types::PrincipalId;
 
 use super::client_scope::ClientScope;
+use super::http_session::HttpSession;
+use super::scoped_server::ScopedServer;
+use super::session::DeclaredClient;
+use super::unread_responses::UnreadResponses;
 
-/// The header that names an MCP session.
-pub(super) const SESSION_HEADER: &str = "mcp-session-id";
+/// The id of a session, as in its header.
+pub(crate) type SessionId = Arc<str>;
 
 /// The limits of MCP sessions.
 #[derive(Debug, Clone, Copy)]
@@ -37,8 +33,10 @@ pub struct McpSessionLimits {
 #[derive(Debug)]
 pub struct McpSessions {
     limits: McpSessionLimits,
-    manager: LocalSessionManager,
     bindings: Mutex<HashMap<SessionId, SessionBinding>>,
+    unread: Arc<UnreadResponses>,
+    /// Held while a session is created, so that the limits are exact.
+    creation: Mutex<()>,
     /// The number of sessions over own connections, by principal.
     connections: Mutex<HashMap<PrincipalId, usize>>,
 }
@@ -65,8 +63,9 @@ impl Drop for McpSessionPermit {
 #[derive(Debug)]
 struct SessionBinding {
     scope: ClientScope,
+    session: Arc<HttpSession>,
     last_used: Instant,
-    /// The number of responses that the client still reads.
+    /// The number of requests that run and of responses that the client still reads.
     open_responses: usize,
 }
 
@@ -83,12 +82,13 @@ impl McpSessions {
     /// Creates an empty collection of sessions.
     #[must_use]
     pub fn new(limits: McpSessionLimits) -> Arc<Self> {
-        let mut kept = LocalSessionManager::default();
-        let mut config = SessionConfig::default();
-        // Idle sessions are found here, because only this module knows of open streams.
-        config.keep_alive = None;
-        kept.session_config = config;
-        Arc::new(Self { limits, manager: kept, bindings: Mutex::default(), connections: Mutex::default() })
+        Arc::new(Self {
+            limits,
+            bindings: Mutex::default(),
+            unread: Arc::default(),
+            creation: Mutex::default(),
+            connections: Mutex::default(),
+        })
     }
 
     /// The number of sessions.
@@ -133,13 +133,37 @@ impl McpSessions {
     /// Marks a session as used by this client until the guard is dropped. `None` if the client has no such session.
     pub(crate) fn begin_use(self: &Arc<Self>, id: &str, scope: &ClientScope) -> Option<SessionUseGuard> {
         let mut ties = self.bindings.lock();
-        let id = ties.get_key_value(id).map(|(known, _)| known.clone())?;
+        let id = ties.get_key_value(id).map(|(known, _)| Arc::clone(known))?;
         let tie = ties.get_mut(&id)?;
         if !tie.scope.is_same_as(scope) {
             return None;
         }
         tie.open_responses += 1;
-        Some(SessionUseGuard { sessions: Arc::clone(self), id })
+        let session = Arc::clone(&tie.session);
+        Some(SessionUseGuard { sessions: Arc::clone(self), id, session })
+    }
+
+    /// Creates a session, and returns it together with the result of `initialize`. If its client has the maximum
+    /// number, its longest idle session ends.
+    ///
+    /// # Errors
+    /// [`SessionLimitReached`] if none is idle, or if all sessions of all clients are too many.
+    pub(crate) fn create(
+        &self,
+        server: ScopedServer,
+        declared: DeclaredClient,
+    ) -> Result<(SessionId, String), SessionLimitReached> {
+        let scope = server.scope.clone();
+        let _alone = self.creation.lock();
+        let evicted = self.evict_idle(&scope)?;
+        if let Some(idle) = evicted {
+            self.end(&idle);
+        }
+        let (session, result) = HttpSession::open(server, declared, Arc::clone(&self.unread));
+        let id: SessionId = uuid::Uuid::new_v4().to_string().into();
+        let tie = SessionBinding { scope, session, last_used: Instant::now(), open_responses: 0 };
+        self.bindings.lock().insert(Arc::clone(&id), tie);
+        Ok((id, result))
     }
 
     /// Makes room for another session of this client: if it has the maximum number, its longest idle one must go.
@@ -159,11 +183,11 @@ impl McpSessions {
         idle.map(|(id, _)| Some(id.clone())).ok_or(SessionLimitReached { limit: self.limits.max_sessions })
     }
 
-    async fn end(&self, id: &SessionId) {
+    /// Ends a session.
+    pub(crate) fn end(&self, id: &str) {
         let tie = self.bindings.lock().remove(id);
-        drop(tie);
-        if let Err(error) = self.manager.close_session(id).await {
-            tracing::debug!(%error, "an MCP session could not be closed");
+        if let Some(tie) = tie {
+            tie.session.end();
         }
     }
 
@@ -180,12 +204,14 @@ impl McpSessions {
             let ended: Vec<SessionId> =
                 self.bindings.lock().iter().filter(|(_, tie)| over(tie)).map(|(id, _)| id.clone()).collect();
             for id in ended {
-                self.end(&id).await;
+                self.end(&id);
             }
+            let left: Vec<_> = self.bindings.lock().values().map(|tie| Arc::clone(&tie.session)).collect();
+            left.iter().for_each(|session| session.expire_streams());
         }
         let all: Vec<SessionId> = self.bindings.lock().keys().cloned().collect();
         for id in all {
-            self.end(&id).await;
+            self.end(&id);
         }
     }
 }
@@ -194,7 +220,22 @@ impl McpSessions {
 #[derive(Debug)]
 pub(crate) struct SessionUseGuard {
     sessions: Arc<McpSessions>,
-    id: SessionId,
+    pub(crate) id: SessionId,
+    pub(crate) session: Arc<HttpSession>,
+}
+
+impl SessionUseGuard {
+    /// Another use of the same session.
+    pub(crate) fn again(&self) -> Self {
+        if let Some(tie) = self.sessions.bindings.lock().get_mut(&self.id) {
+            tie.open_responses += 1;
+        }
+        Self {
+            sessions: Arc::clone(&self.sessions),
+            id: Arc::clone(&self.id),
+            session: Arc::clone(&self.session),
+        }
+    }
 }
 
 impl Drop for SessionUseGuard {
@@ -203,91 +244,5 @@ impl Drop for SessionUseGuard {
             tie.open_responses = tie.open_responses.saturating_sub(1);
             tie.last_used = Instant::now();
         }
-    }
-}
-
-/// The session manager of `rmcp`, limited to one client.
-#[derive(Debug)]
-pub(crate) struct ScopedSessionManager {
-    pub(crate) sessions: Arc<McpSessions>,
-    pub(crate) scope: ClientScope,
-    /// The reason why a session was not created.
-    pub(crate) refusal: Mutex<Option<SessionLimitReached>>,
-}
-
-/// The reason why a session can't be created or used.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum McpSessionError {
-    #[error(transparent)]
-    LimitReached(#[from] SessionLimitReached),
-    #[error(transparent)]
-    Manager(#[from] LocalSessionManagerError),
-}
-
-impl SessionManager for ScopedSessionManager {
-    type Error = McpSessionError;
-    type Transport = <LocalSessionManager as SessionManager>::Transport;
-
-    async fn create_session(&self) -> Result<(SessionId, Self::Transport), McpSessionError> {
-        match self.sessions.evict_idle(&self.scope) {
-            Ok(None) => {}
-            Ok(Some(idle)) => self.sessions.end(&idle).await,
-            Err(no_room) => {
-                *self.refusal.lock() = Some(no_room);
-                return Err(no_room.into());
-            }
-        }
-        let (id, transport) = self.sessions.manager.create_session().await?;
-        let tie = SessionBinding { scope: self.scope.clone(), last_used: Instant::now(), open_responses: 0 };
-        self.sessions.bindings.lock().insert(id.clone(), tie);
-        Ok((id, transport))
-    }
-
-    async fn initialize_session(
-        &self,
-        id: &SessionId,
-        message: ClientJsonRpcMessage,
-    ) -> Result<ServerJsonRpcMessage, McpSessionError> {
-        Ok(self.sessions.manager.initialize_session(id, message).await?)
-    }
-
-    async fn has_session(&self, id: &SessionId) -> Result<bool, McpSessionError> {
-        Ok(self.sessions.manager.has_session(id).await?)
-    }
-
-    async fn close_session(&self, id: &SessionId) -> Result<(), McpSessionError> {
-        self.sessions.end(id).await;
-        Ok(())
-    }
-
-    async fn create_stream(
-        &self,
-        id: &SessionId,
-        message: ClientJsonRpcMessage,
-    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, McpSessionError> {
-        Ok(self.sessions.manager.create_stream(id, message).await?)
-    }
-
-    async fn accept_message(
-        &self,
-        id: &SessionId,
-        message: ClientJsonRpcMessage,
-    ) -> Result<(), McpSessionError> {
-        Ok(self.sessions.manager.accept_message(id, message).await?)
-    }
-
-    async fn create_standalone_stream(
-        &self,
-        id: &SessionId,
-    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, McpSessionError> {
-        Ok(self.sessions.manager.create_standalone_stream(id).await?)
-    }
-
-    async fn resume(
-        &self,
-        id: &SessionId,
-        last_event_id: String,
-    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, McpSessionError> {
-        Ok(self.sessions.manager.resume(id, last_event_id).await?)
     }
 }

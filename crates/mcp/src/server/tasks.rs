@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use rmcp::ErrorData;
-use rmcp::model::{DetailedTask, InputRequests, InputResponses, JsonObject, Task, TaskPayload};
+use rmcp::model::{InputRequests, InputResponses, ResultType, Task, TaskStatus};
+use serde::Serialize;
+use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
 use toolway_core::consent::Question;
 use toolway_types::Clock;
@@ -15,11 +17,10 @@ use toolway_types::Clock;
 use super::client::ClientMessage;
 use super::client_scope::ClientScope;
 use super::consent;
-use super::exchange::{ClientExchange, ExchangeResult};
+use super::exchange::ClientExchange;
+use super::outgoing;
 use super::pending_requests::PendingAnswer;
-use super::tool_result;
 use crate::client_link::InputRequestError;
-use crate::verbatim::VerbatimMarker;
 
 /// Time after which a call becomes a task. A call that asks its client something becomes one at once.
 pub(crate) const TASK_AFTER: Duration = Duration::from_millis(500);
@@ -34,14 +35,12 @@ const MAX_TASKS_PER_PRINCIPAL: usize = 64;
 
 /// The tasks.
 pub(crate) struct TaskRegistry {
-    verbatim: VerbatimMarker,
     clock: Arc<dyn Clock>,
     tasks: Mutex<HashMap<String, Arc<StoredTask>>>,
 }
 
 /// One task.
 struct StoredTask {
-    verbatim: VerbatimMarker,
     scope: ClientScope,
     cancel: CancellationToken,
     created_at: String,
@@ -59,8 +58,24 @@ struct StoredTaskState {
 enum TaskStage {
     Working,
     InputRequired(InputRequests, Option<PendingTaskInput>),
-    Ended(Result<JsonObject, JsonObject>),
+    Completed(Box<RawValue>),
+    Failed(ErrorData),
     Cancelled,
+}
+
+/// A result of `tasks/get`.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct TaskView<'a> {
+    result_type: ResultType,
+    #[serde(flatten)]
+    task: Task,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    input_requests: Option<&'a InputRequests>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    result: Option<&'a RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'a ErrorData>,
 }
 
 /// The receiver of an answer.
@@ -77,8 +92,8 @@ impl std::fmt::Debug for TaskRegistry {
 }
 
 impl TaskRegistry {
-    pub(crate) fn new(clock: Arc<dyn Clock>, verbatim: VerbatimMarker) -> Arc<Self> {
-        Arc::new(Self { verbatim, clock, tasks: Mutex::default() })
+    pub(crate) fn new(clock: Arc<dyn Clock>) -> Arc<Self> {
+        Arc::new(Self { clock, tasks: Mutex::default() })
     }
 
     fn now(&self) -> String {
@@ -97,7 +112,6 @@ impl TaskRegistry {
         let scope = exchange.scope.clone();
         let now = self.now();
         let kept = Arc::new(StoredTask {
-            verbatim: self.verbatim.clone(),
             scope: scope.clone(),
             cancel: exchange.cancel.clone(),
             created_at: now.clone(),
@@ -129,20 +143,34 @@ impl TaskRegistry {
         found.ok_or_else(|| ErrorData::invalid_params(format!("there is no task {id:?}"), None))
     }
 
-    /// Returns the state of a task.
-    pub(crate) fn get(&self, id: &str, scope: &ClientScope) -> Result<DetailedTask, ErrorData> {
+    /// Returns the state of a task: a result of `tasks/get` as a JSON object, with the call's result unchanged.
+    pub(crate) fn get(&self, id: &str, scope: &ClientScope) -> Result<String, ErrorData> {
         let kept = self.find(id, scope)?;
         let state = kept.state.lock();
-        let payload = match &state.stage {
-            TaskStage::Working => TaskPayload::Working,
-            TaskStage::Cancelled => TaskPayload::Cancelled,
-            TaskStage::InputRequired(requests, _) => {
-                TaskPayload::InputRequired { input_requests: requests.clone() }
-            }
-            TaskStage::Ended(Ok(result)) => TaskPayload::Completed { result: result.clone() },
-            TaskStage::Ended(Err(error)) => TaskPayload::Failed { error: error.clone() },
+        let mut shown = TaskView {
+            result_type: ResultType::COMPLETE,
+            task: kept.task_with_state(id, &state),
+            input_requests: None,
+            result: None,
+            error: None,
         };
-        Ok(DetailedTask::new(kept.task_with_state(id, &state), payload))
+        shown.task.status = match &state.stage {
+            TaskStage::Working => TaskStatus::Working,
+            TaskStage::Cancelled => TaskStatus::Cancelled,
+            TaskStage::InputRequired(requests, _) => {
+                shown.input_requests = Some(requests);
+                TaskStatus::InputRequired
+            }
+            TaskStage::Completed(result) => {
+                shown.result = Some(result);
+                TaskStatus::Completed
+            }
+            TaskStage::Failed(error) => {
+                shown.error = Some(error);
+                TaskStatus::Failed
+            }
+        };
+        Ok(outgoing::to_json(&shown))
     }
 
     /// Submits answers to a task's questions. Unknown keys are ignored.
@@ -197,14 +225,10 @@ impl StoredTask {
     }
 
     fn task_with_state(&self, id: &str, state: &StoredTaskState) -> Task {
-        let mut task = Task::new(
-            id,
-            rmcp::model::TaskStatus::Working,
-            self.created_at.clone(),
-            state.updated_at.clone(),
-        )
-        .with_ttl_ms(self.ttl_ms)
-        .with_poll_interval_ms(POLL_INTERVAL_MS);
+        let created = self.created_at.clone();
+        let mut task = Task::new(id, TaskStatus::Working, created, state.updated_at.clone())
+            .with_ttl_ms(self.ttl_ms)
+            .with_poll_interval_ms(POLL_INTERVAL_MS);
         task.status_message.clone_from(&state.message);
         task
     }
@@ -231,14 +255,11 @@ impl StoredTask {
         self.update_state(tasks, |state| {
             state.stage = match ended {
                 _ if was_cancelled => TaskStage::Cancelled,
-                Ok(ExchangeResult::Tool(result)) => TaskStage::Ended(Ok(to_object(
-                    &tool_result::to_call_tool_result(&result, &self.verbatim),
-                ))),
-                Ok(_) => TaskStage::Ended(Err(to_object(&ErrorData::internal_error(
-                    "another kind of answer",
-                    None,
-                )))),
-                Err(error) => TaskStage::Ended(Err(to_object(&error))),
+                Ok(result) => match RawValue::from_string(result) {
+                    Ok(result) => TaskStage::Completed(result),
+                    Err(error) => TaskStage::Failed(ErrorData::internal_error(error.to_string(), None)),
+                },
+                Err(error) => TaskStage::Failed(error),
             }
         });
     }
@@ -278,13 +299,6 @@ impl StoredTask {
         if let Some(requests) = consent::elicitation_form(&question) {
             self.request_input(tasks, requests, PendingAnswer::Consent(exchange.consent_request(question)));
         }
-    }
-}
-
-fn to_object<T: serde::Serialize>(value: &T) -> JsonObject {
-    match serde_json::to_value(value) {
-        Ok(serde_json::Value::Object(object)) => object,
-        _ => JsonObject::new(),
     }
 }
 

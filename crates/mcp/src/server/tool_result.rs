@@ -2,11 +2,10 @@
 //! failure is a result with an error message.
 
 use rmcp::ErrorData;
-use rmcp::model::{CallToolResult, ErrorCode, ProtocolVersion, ResultType};
+use rmcp::model::ErrorCode;
 use toolway_types::{ContentPart, JsonRpcError, OriginalError, Outcome, RawJson, ResultEnvelope, ToolOutput};
 
 use super::json_fields::JsonFields;
-use crate::verbatim::VerbatimMarker;
 
 /// The form of results for one client.
 #[derive(Debug, Clone, Copy)]
@@ -16,11 +15,6 @@ pub(crate) struct ToolResultFormat<'a> {
     pub(crate) is_modern: bool,
     /// The server info for `_meta`, as JSON.
     pub(crate) server_info_json: &'a str,
-}
-
-/// Returns true for 2026-07-28 and later, where each request stands for itself.
-pub(crate) fn is_modern(version: &ProtocolVersion) -> bool {
-    version.as_str() >= ProtocolVersion::V_2026_07_28.as_str()
 }
 
 /// The JSON-RPC error that an MCP server answered a call with, if the outcome is one.
@@ -37,15 +31,6 @@ pub(crate) fn rpc_error(outcome: &Outcome) -> Option<ErrorData> {
 pub(crate) fn render_outcome(outcome: &Outcome, form: ToolResultFormat<'_>) -> String {
     let original = outcome.original_result().and_then(|original| convert_original(original, form));
     original.unwrap_or_else(|| render(outcome, form))
-}
-
-/// Creates a result for `rmcp` that is written as this JSON object.
-pub(crate) fn to_call_tool_result(json: &str, verbatim: &VerbatimMarker) -> CallToolResult {
-    let mut result = CallToolResult::success(Vec::new());
-    result.is_error = None;
-    // The result type may be any string.
-    result.result_type = serde_json::from_value::<ResultType>(verbatim.mark_result(json).into()).ok();
-    result
 }
 
 /// Converts an upstream's own result between protocol versions.

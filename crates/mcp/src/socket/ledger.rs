@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use rmcp::model::{ProtocolVersion, RequestId};
+use rmcp::model::RequestId;
+use tokio_util::sync::CancellationToken;
 
 /// The reason why a request is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,11 +18,16 @@ pub(super) enum RequestRejection {
 #[derive(Debug)]
 pub(super) struct RequestLedger {
     limit: usize,
-    /// The requests in flight, each with its batch.
-    in_flight: HashMap<RequestId, Option<u64>>,
+    in_flight: HashMap<RequestId, InFlightRequest>,
     batches: HashMap<u64, JsonRpcBatch>,
     next_batch: u64,
-    version: Option<ProtocolVersion>,
+}
+
+/// A request in flight.
+#[derive(Debug)]
+struct InFlightRequest {
+    batch: Option<u64>,
+    cancel: CancellationToken,
 }
 
 /// Messages of one batch.
@@ -36,27 +42,23 @@ struct JsonRpcBatch {
 
 impl RequestLedger {
     pub(super) fn new(limit: usize) -> Self {
-        Self { limit, in_flight: HashMap::new(), batches: HashMap::new(), next_batch: 0, version: None }
-    }
-
-    /// The version of the handshake.
-    pub(super) fn version(&self) -> Option<&ProtocolVersion> {
-        self.version.as_ref()
-    }
-
-    pub(super) fn set_version(&mut self, version: ProtocolVersion) {
-        self.version = Some(version);
+        Self { limit, in_flight: HashMap::new(), batches: HashMap::new(), next_batch: 0 }
     }
 
     /// Admits a request.
-    pub(super) fn admit(&mut self, id: &RequestId, batch: Option<u64>) -> Result<(), RequestRejection> {
+    pub(super) fn admit(
+        &mut self,
+        id: &RequestId,
+        batch: Option<u64>,
+        cancel: CancellationToken,
+    ) -> Result<(), RequestRejection> {
         if self.in_flight.contains_key(id) {
             return Err(RequestRejection::IdInUse);
         }
         if self.in_flight.len() >= self.limit {
             return Err(RequestRejection::TooMany(self.limit));
         }
-        self.in_flight.insert(id.clone(), batch);
+        self.in_flight.insert(id.clone(), InFlightRequest { batch, cancel });
         if let Some(batch) = batch.and_then(|batch| self.batches.get_mut(&batch)) {
             batch.open += 1;
         }
@@ -66,14 +68,18 @@ impl RequestLedger {
     /// Records the response to a request. Returns the text to write now: the response, a complete batch, or nothing
     /// yet.
     pub(super) fn complete(&mut self, id: &RequestId, answer: String) -> Option<String> {
-        let Some(Some(number)) = self.in_flight.remove(id) else { return Some(answer) };
-        self.settle(number, Some(answer))
+        match self.in_flight.remove(id)?.batch {
+            Some(number) => self.settle(number, Some(answer)),
+            None => Some(answer),
+        }
     }
 
-    /// Removes a cancelled request. Returns the rest of its batch if that is complete now.
+    /// Cancels a request. It gets no response, so it is no longer in flight. Returns the rest of its batch if that is
+    /// complete now.
     pub(super) fn cancel(&mut self, id: &RequestId) -> Option<String> {
-        let number = self.in_flight.remove(id)??;
-        self.settle(number, None)
+        let cancelled = self.in_flight.remove(id)?;
+        cancelled.cancel.cancel();
+        self.settle(cancelled.batch?, None)
     }
 
     fn settle(&mut self, number: u64, answer: Option<String>) -> Option<String> {

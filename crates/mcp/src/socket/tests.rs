@@ -1,58 +1,53 @@
-//! The transport with a server of `rmcp`'s behind it, spoken to in the texts of JSON-RPC.
+//! Connections with an engine behind them, spoken to in the texts of JSON-RPC.
 
 use std::time::Duration;
 
+use async_trait::async_trait;
 use proptest::prelude::*;
-use rmcp::ErrorData;
-use rmcp::handler::server::ServerHandler;
-use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ListToolsResult,
-    PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool,
-};
-use rmcp::service::RequestContext;
 use serde_json::{Value, json};
 use tokio_util::task::AbortOnDropHandle;
+use toolway_core::{
+    Arguments, CallContext, Caller, Engine, EngineParts, EntryPoint, Lease, Registry, SourceRetention, Tool,
+    ToolSpec,
+};
+use toolway_types::{
+    Principal, PrincipalId, RawJson, Role, SpecDocument, SystemClock, ToolError, ToolOutput,
+};
 
 use super::*;
+use crate::offering::NoOfferings;
+use crate::server::EndpointScope;
 
 const MESSAGE_BYTES: usize = 1 << 20;
 const IN_FLIGHT: usize = 4;
+const SCHEMA: &str = r#"{"type":"object","z":1.0,"a":2}"#;
 
-/// `echo` answers with its arguments, `wait` until it is cancelled, `listed` is shown as raw JSON.
-#[derive(Clone)]
-struct EchoServer {
-    verbatim: VerbatimMarker,
+/// `echo` returns its arguments, `wait` runs until it is cancelled.
+struct SocketTestTool {
+    spec: Arc<ToolSpec>,
     cancelled: mpsc::UnboundedSender<()>,
 }
 
-impl ServerHandler for EchoServer {
-    fn get_info(&self) -> ServerConfig {
-        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+struct CancelReport(mpsc::UnboundedSender<()>);
+
+impl Drop for CancelReport {
+    fn drop(&mut self) {
+        let _ = self.0.send(());
+    }
+}
+
+#[async_trait]
+impl Tool for SocketTestTool {
+    fn spec(&self) -> &Arc<ToolSpec> {
+        &self.spec
     }
 
-    async fn list_tools(
-        &self,
-        _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
-    ) -> Result<ListToolsResult, ErrorData> {
-        let name = self.verbatim.mark_tool_list(r#"{"name":"listed","inputSchema":{"z":1.0,"a":2}}"#);
-        Ok(ListToolsResult::with_all_items(vec![Tool::new_with_raw(name, None, serde_json::Map::new())]))
-    }
-
-    async fn call_tool(
-        &self,
-        request: CallToolRequestParams,
-        context: RequestContext<RoleServer>,
-    ) -> Result<CallToolResponse, ErrorData> {
-        if request.name == "wait" {
-            context.ct.cancelled().await;
-            let _ = self.cancelled.send(());
+    async fn execute(&self, arguments: Arguments, _: &CallContext) -> Result<ToolOutput, ToolError> {
+        if self.spec.name().as_str() == "wait" {
+            let _report = CancelReport(self.cancelled.clone());
+            std::future::pending::<()>().await;
         }
-        let said = context.extensions.get::<crate::server::RawMessage>().unwrap();
-        let said: Value = serde_json::from_slice(&said.0).unwrap();
-        assert_eq!(said["params"]["name"], *request.name, "a call comes with its own text");
-        let text = serde_json::to_string(&request.arguments).unwrap();
-        Ok(CallToolResult::success(vec![ContentBlock::text(text)]).into())
+        Ok(ToolOutput::text(arguments.raw().get()))
     }
 }
 
@@ -62,24 +57,40 @@ struct SocketTestClient {
     cancelled: mpsc::UnboundedReceiver<()>,
     cancel: CancellationToken,
     serving: AbortOnDropHandle<()>,
+    _lease: Lease,
 }
 
 impl SocketTestClient {
     fn new() -> Self {
-        let verbatim = VerbatimMarker::default();
         let (to, messages) = mpsc::channel(4);
         let (outlet, from) = mpsc::channel(4);
         let (tell, cancelled) = mpsc::unbounded_channel();
-        let terms = SocketConfig {
-            max_message_bytes: MESSAGE_BYTES,
-            max_requests_in_flight: IN_FLIGHT,
-            verbatim: verbatim.clone(),
+        let registry = Registry::new();
+        let lease = registry.lease("desk".parse().unwrap(), SourceRetention::Nothing);
+        let tool = |name: &str| {
+            let document = SpecDocument {
+                parameters: Some(RawJson::parse(SCHEMA).unwrap()),
+                ..SpecDocument::named(name)
+            };
+            let spec = Arc::new(ToolSpec::compile(document).unwrap());
+            Arc::new(SocketTestTool { spec, cancelled: tell.clone() }) as Arc<dyn Tool>
         };
-        let server = EchoServer { verbatim, cancelled: tell };
+        lease.replace(vec![tool("echo"), tool("wait")]);
+        let clock = Arc::new(SystemClock);
+        let engine = Engine::new(EngineParts::new(registry, Arc::clone(&clock) as _));
+        let shared = McpServerState::new(engine, Arc::new(NoOfferings), "1", Duration::from_secs(20), clock);
+        let principal = Principal { id: PrincipalId::from("t"), role: Role::Owner, agent: None };
+        let scope = ClientScope {
+            caller: Caller::new(Arc::new(principal), EntryPoint::Mcp),
+            scope: EndpointScope::Source("desk".parse().unwrap()),
+            restrictions: Arc::default(),
+            revoked: CancellationToken::new(),
+        };
+        let config = SocketConfig { max_message_bytes: MESSAGE_BYTES, max_requests_in_flight: IN_FLIGHT };
         let cancel = CancellationToken::new();
-        let transport = SocketTransport::new(messages, outlet, terms);
-        let serving = tokio::spawn(transport.serve(move || server.clone(), cancel.clone()));
-        Self { outgoing: to, incoming: from, cancelled, cancel, serving: AbortOnDropHandle::new(serving) }
+        let connection = McpConnection::new(shared, scope, messages, Arc::new(outlet), config);
+        let serving = AbortOnDropHandle::new(tokio::spawn(connection.serve(cancel.clone())));
+        Self { outgoing: to, incoming: from, cancelled, cancel, serving, _lease: lease }
     }
 
     /// One whose handshake is done.
@@ -141,7 +152,7 @@ fn cancelled(id: impl Into<Value>) -> String {
 
 #[tokio::test]
 async fn every_version_with_a_handshake_is_spoken() {
-    for version in ["2025-03-26", "2025-06-18", "2025-11-25"] {
+    for version in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] {
         let mut client = SocketTestClient::initialized(version).await;
         let said = client.request(&call(7, "echo", json!({"a": 1}))).await;
         assert_eq!(said["result"]["content"][0]["text"], r#"{"a":1}"#, "{version}");
@@ -161,13 +172,50 @@ async fn the_version_without_a_handshake_is_spoken() {
     assert_eq!(said["result"]["content"][0]["text"], "{}");
 }
 
-/// Schemas keep the order of their keys and the form of their numbers.
+/// Schemas keep the order of their keys and the form of their numbers, and so do arguments.
 #[tokio::test]
 async fn raw_json_goes_out_as_it_was_written() {
     let mut client = SocketTestClient::initialized("2025-11-25").await;
     client.send(&request(1, "tools/list", json!({}))).await;
     let text = client.receive_text().await;
-    assert!(text.contains(r#""tools":[{"name":"listed","inputSchema":{"z":1.0,"a":2}}]"#), "{text}");
+    assert!(text.contains(&format!(r#""tools":[{{"name":"echo","inputSchema":{SCHEMA}}},"#)), "{text}");
+    let arguments = r#"{"z":1.0,"a":1e3}"#;
+    let said = client
+        .request(&format!(
+            r#"{{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{{"name":"echo","arguments":{arguments}}}}}"#
+        ))
+        .await;
+    assert_eq!(said["result"]["content"][0]["text"], arguments);
+}
+
+#[tokio::test]
+async fn half_a_surrogate_pair_in_arguments_reaches_the_tool_as_a_replacement() {
+    let mut client = SocketTestClient::initialized("2025-11-25").await;
+    let call = r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"echo","arguments":{"a":"x \ud83d"}}}"#;
+    let said = client.request(call).await;
+    assert_eq!(said["result"]["content"][0]["text"], r#"{"a":"x \ufffd"}"#);
+}
+
+#[tokio::test]
+async fn both_eras_can_share_a_connection() {
+    let mut client = SocketTestClient::initialized("2025-11-25").await;
+    let said = client
+        .request(&request(1, "tools/call", json!({"name": "echo", "arguments": {}, "_meta": modern_meta()})))
+        .await;
+    assert_eq!(said["result"]["resultType"], "complete", "{said}");
+    let said = client.request(&call(2, "echo", json!({}))).await;
+    assert_eq!(said["result"]["resultType"], Value::Null, "{said}");
+}
+
+#[tokio::test]
+async fn a_request_without_a_session_must_describe_its_client() {
+    let mut client = SocketTestClient::new();
+    let said = client.request(&request(1, "tools/list", json!({}))).await;
+    assert_eq!((&said["id"], &said["error"]["code"]), (&json!(1), &json!(-32602)), "{said}");
+    let mut meta = modern_meta();
+    meta["io.modelcontextprotocol/protocolVersion"] = json!("2099-01-01");
+    let said = client.request(&request(2, "tools/list", json!({"_meta": meta}))).await;
+    assert_eq!(said["error"]["code"], -32022, "{said}");
 }
 
 #[tokio::test]
@@ -182,6 +230,15 @@ async fn what_is_no_message_is_answered_and_the_connection_goes_on() {
         (r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#, -32600, Value::Null),
         (r#"{"jsonrpc":"2.0","id":[1],"method":"ping"}"#, -32600, Value::Null),
         (r#"{"jsonrpc":"2.0","id":"a","method":"ping","result":{}}"#, -32600, json!("a")),
+        (r#"{"jsonrpc":"2.0","id":4,"method":"initialize"}"#, -32602, json!(4)),
+        (r#"{"jsonrpc":"2.0","id":4,"method":"ping","params":[1]}"#, -32602, json!(4)),
+        (
+            r#"{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"echo","arguments":5}}"#,
+            -32602,
+            json!(4),
+        ),
+        (r#"{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"arguments":{}}}"#, -32602, json!(4)),
+        (r#"{"jsonrpc":"2.0","id":4,"method":"tasks/get","params":{"taskId":"x"}}"#, -32601, json!(4)),
         ("7", -32600, Value::Null),
         ("[]", -32600, Value::Null),
     ] {
@@ -292,13 +349,24 @@ async fn a_connection_that_its_client_ends_is_over() {
     serving.await.unwrap();
 }
 
+#[tokio::test]
+async fn a_message_nested_too_deep_is_refused_under_its_id() {
+    let mut client = SocketTestClient::initialized("2025-11-25").await;
+    let deep = format!("{}{}", "[".repeat(10_000), "]".repeat(10_000));
+    let text = format!(
+        r#"{{"jsonrpc":"2.0","id":6,"method":"tools/call","params":{{"name":"echo","arguments":{{"a":{deep}}}}}}}"#
+    );
+    let said = client.request(&text).await;
+    assert_eq!((&said["id"], &said["error"]["code"]), (&json!(6), &json!(-32600)), "{said}");
+}
+
 proptest! {
     /// Whatever comes in, what goes out is JSON on one line, and a request with an id is answered under it.
     #[test]
     fn refusals_are_json(text in "\\PC{0,60}", id in any::<i64>()) {
         for text in [text.clone(), json!({"id": id, "method": text}).to_string()] {
-            if let ParsedText::Refused(refusal) = parse(&Bytes::from(text.clone()), 40) {
-                let said = refusal.to_string();
+            if let ParsedText::Invalid(MessageError { id: given, error }) = parse(text.as_bytes(), 40) {
+                let said = error_message(given.as_deref(), &error);
                 let answer: Value = serde_json::from_str(&said).unwrap();
                 prop_assert!(!said.contains('\n') && answer["error"]["code"].is_i64());
                 if text.starts_with("{\"id\":") {

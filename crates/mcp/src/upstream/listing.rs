@@ -12,9 +12,9 @@ use toolway_types::{RawJson, SpecDocument};
 use super::connection::UpstreamConnection;
 use super::deps::UpstreamSettings;
 use super::error::UpstreamError;
-use super::headers::{self, HeaderParam};
 use super::status::SkippedTool;
 use super::transport::McpTransport;
+use crate::param_headers::{self, HeaderParam};
 
 /// Maximum number of skipped tools to report.
 const MAX_SKIPPED: usize = 100;
@@ -174,7 +174,7 @@ fn read_tool(
     }
     let params = match &listed.input_schema {
         Some(schema) if marks_count && schema.get().contains("x-mcp-header") => {
-            headers::header_params(&schema.to_value())?
+            param_headers::header_params(&schema.to_value())?
         }
         _ => Vec::new(),
     };

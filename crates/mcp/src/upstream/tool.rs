@@ -11,9 +11,9 @@ use toolway_types::{Code, ContentPart, OriginalError, RawJson, ToolError, ToolOu
 
 use super::call::{UpstreamRequest, call_upstream};
 use super::error::UpstreamError;
-use super::headers::{HeaderParam, argument_headers};
 use super::server::Upstream;
 use crate::client_link::ClientLink;
+use crate::param_headers::{HeaderParam, argument_headers};
 
 /// A tool of an MCP server.
 pub(super) struct UpstreamTool {

@@ -20,13 +20,7 @@ fn read(mut outcome: Outcome, original: Option<&str>, form: ToolResultFormat<'_>
             error.original = original.map(|original| Box::new(OriginalError::Result(raw(original))));
         }
     }
-    let verbatim = VerbatimMarker::default();
-    let written =
-        serde_json::to_string(&to_call_tool_result(&render_outcome(&outcome, form), &verbatim)).unwrap();
-    let mut splicer = verbatim.splicer();
-    let mut read = splicer.push(written.as_bytes());
-    read.extend(splicer.finish());
-    String::from_utf8(read).unwrap()
+    render_outcome(&outcome, form)
 }
 
 #[test]

@@ -14,10 +14,10 @@ use super::OutgoingRequest;
 use super::endpoint::{EVENT_STREAM, HttpEndpoint, JSON, has_media_type};
 use super::message_handler::MessageHandler;
 use super::sse_stream::SseStream;
+use crate::param_headers;
 use crate::upstream::error::UpstreamError;
 use crate::upstream::exchange::{MessageOrigin, UpstreamExchange};
 use crate::upstream::frame::{self, IncomingMessage};
-use crate::upstream::headers;
 use crate::upstream::response_body::{StreamedResponse, read_all, read_excerpt};
 use crate::upstream::status::ProtocolEra;
 
@@ -278,7 +278,7 @@ impl StreamableHttpTransport {
         };
         if let (Some(request), Some(ProtocolEra::Stateless)) = (request, era) {
             all.insert(METHOD, HeaderValue::from_static(request.method));
-            all.extend(request.name.and_then(headers::value).map(|name| (NAME, name)));
+            all.extend(request.name.and_then(param_headers::value).map(|name| (NAME, name)));
             all.extend(request.headers.iter().cloned());
         }
         let session = self.session.lock().clone();

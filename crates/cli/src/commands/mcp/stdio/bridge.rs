@@ -226,9 +226,6 @@ impl<'a> StdioBridge<'a> {
                 let text = format!("the message is larger than {} bytes", streams::MAX_LINE);
                 self.to_client.push_back(message::parse_error_response(&text));
             }
-            ClientLine::NotUtf8 => {
-                self.to_client.push_back(message::parse_error_response("the message is not UTF-8"))
-            }
         }
     }
 

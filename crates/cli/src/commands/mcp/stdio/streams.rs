@@ -10,6 +10,8 @@ use crate::error::{CliError, CliResult};
 
 /// Maximum length of a line in bytes. The limit of a gateway is usually lower.
 pub(super) const MAX_LINE: usize = 64 << 20;
+/// The mark that Windows tools put before a text (RFC 8259, section 8.1).
+const BYTE_ORDER_MARK: char = '\u{feff}';
 /// Capacity of each queue.
 const QUEUE_CAPACITY: usize = 4;
 /// Timeout for writing the last lines.
@@ -21,7 +23,6 @@ pub(super) enum ClientLine {
     Text(String),
     /// Longer than [`MAX_LINE`].
     TooLong,
-    NotUtf8,
 }
 
 /// Starts a thread that reads standard input until it ends.
@@ -40,7 +41,8 @@ fn read_lines(input: impl Read, tell: &mpsc::Sender<ClientLine>) {
     }
 }
 
-/// Returns the next non-empty line; `None` at the end. Ignores a last line without a line end, because it is truncated.
+/// Returns the next non-empty line; `None` at the end. Ignores a last line without a line end, because it is truncated,
+/// and a byte order mark. Bytes that are not UTF-8 become U+FFFD: one damaged character must not cost the message.
 fn next_line(input: &mut impl BufRead, limit: usize) -> Option<ClientLine> {
     loop {
         let mut line = Vec::new();
@@ -53,10 +55,10 @@ fn next_line(input: &mut impl BufRead, limit: usize) -> Option<ClientLine> {
             skip_line(input)?;
             return Some(ClientLine::TooLong);
         }
-        match String::from_utf8(line) {
-            Ok(text) if text.trim().is_empty() => {}
-            Ok(text) => return Some(ClientLine::Text(text)),
-            Err(_) => return Some(ClientLine::NotUtf8),
+        let text = String::from_utf8_lossy(&line);
+        let text = text.trim_start_matches(BYTE_ORDER_MARK);
+        if !text.trim().is_empty() {
+            return Some(ClientLine::Text(text.to_owned()));
         }
     }
 }

@@ -18,7 +18,12 @@ fn text(text: &str) -> ClientLine {
 fn lines_are_read_as_they_are() {
     assert_reads(b"{\"a\":1}\n\n  \r\n{\"b\":2}\r\n", 100, &[text("{\"a\":1}\n"), text("{\"b\":2}\r\n")]);
     assert_reads("é\n".as_bytes(), 3, &[text("é\n")]);
-    assert_reads(b"\xff\n{}\n", 100, &[ClientLine::NotUtf8, text("{}\n")]);
+}
+
+#[test]
+fn a_byte_order_mark_is_skipped_and_a_damaged_character_is_replaced() {
+    assert_reads(b"\xef\xbb\xbf{}\n", 100, &[text("{}\n")]);
+    assert_reads(b"[\"a\xffb\"]\n{}\n", 100, &[text("[\"a\u{fffd}b\"]\n"), text("{}\n")]);
 }
 
 #[test]

@@ -1,21 +1,24 @@
 //! The headers that repeat parts of a request (2026-07-28, "Standard request headers" and "Custom headers from tool
-//! parameters"), so that proxies need not parse bodies.
+//! parameters"), so that proxies need not parse bodies. The client side writes them, the server side compares them.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use http::{HeaderName, HeaderValue};
+use http::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Map, Value};
 
 /// The annotation of a property in a schema.
-const HEADER_ANNOTATION: &str = "x-mcp-header";
+pub(crate) const HEADER_ANNOTATION: &str = "x-mcp-header";
+/// Start and end of a value in base64.
+const BASE64_MARKS: (&str, &str) = ("=?base64?", "?=");
 /// Maximum depth to search in a schema.
 const MAX_DEPTH: usize = 64;
 
 /// A parameter that a header repeats.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct HeaderParam {
+pub(crate) struct HeaderParam {
     /// The path of properties to the parameter.
     path: Vec<String>,
     header: HeaderName,
@@ -25,7 +28,7 @@ pub(super) struct HeaderParam {
 ///
 /// # Errors
 /// A description of an invalid annotation. Clients must not offer such a tool.
-pub(super) fn header_params(schema: &Value) -> Result<Vec<HeaderParam>, String> {
+pub(crate) fn header_params(schema: &Value) -> Result<Vec<HeaderParam>, String> {
     let mut found = HeaderParamFinder::default();
     if let Value::Object(schema) = schema {
         if schema.contains_key(HEADER_ANNOTATION) {
@@ -130,29 +133,81 @@ impl HeaderParamFinder {
     }
 }
 
+impl HeaderParam {
+    /// The text of this parameter in the arguments. Absent and null arguments have none.
+    fn text(&self, arguments: &Value) -> Option<String> {
+        let found = self.path.iter().try_fold(arguments, |value, key| value.get(key))?;
+        match found {
+            Value::String(text) => Some(text.clone()),
+            Value::Bool(_) | Value::Number(_) => Some(found.to_string()),
+            _ => None,
+        }
+    }
+}
+
 /// The headers for these arguments. Absent and null arguments have none.
-pub(super) fn argument_headers(params: &[HeaderParam], arguments: &Value) -> Vec<(HeaderName, HeaderValue)> {
-    let of = |param: &HeaderParam| {
-        let found = param.path.iter().try_fold(arguments, |value, key| value.get(key))?;
-        let text = match found {
-            Value::String(text) => text.clone(),
-            Value::Bool(_) | Value::Number(_) => found.to_string(),
-            _ => return None,
-        };
-        Some((param.header.clone(), value(&text)?))
-    };
+pub(crate) fn argument_headers(params: &[HeaderParam], arguments: &Value) -> Vec<(HeaderName, HeaderValue)> {
+    let of = |param: &HeaderParam| Some((param.header.clone(), value(&param.text(arguments)?)?));
     params.iter().filter_map(of).collect()
 }
 
+/// Compares the headers of a request with its arguments.
+///
+/// # Errors
+/// A description of the first difference.
+pub(crate) fn check_argument_headers(
+    params: &[HeaderParam],
+    arguments: &Value,
+    headers: &HeaderMap,
+) -> Result<(), String> {
+    for param in params {
+        let header = &param.header;
+        match (decoded_header(headers, header)?, param.text(arguments)) {
+            (None, None) => {}
+            (Some(_), None) => {
+                return Err(format!("the header {header} repeats an argument that is not there"));
+            }
+            (None, Some(_)) => return Err(format!("the header {header} is missing")),
+            (Some(given), Some(expected)) if given == expected => {}
+            (Some(_), Some(_)) => return Err(format!("the header {header} differs from the argument")),
+        }
+    }
+    Ok(())
+}
+
+/// The decoded value of a header, if it is there. It must be there once: another reader could choose the other value.
+///
+/// # Errors
+/// A description of the problem.
+pub(crate) fn decoded_header<'a>(
+    headers: &'a HeaderMap,
+    name: &HeaderName,
+) -> Result<Option<Cow<'a, str>>, String> {
+    let mut values = headers.get_all(name).iter();
+    let Some(value) = values.next() else { return Ok(None) };
+    if values.next().is_some() {
+        return Err(format!("the header {name} is there more than once"));
+    }
+    let text =
+        value.to_str().map_err(|_| format!("the header {name} has characters that are not allowed"))?;
+    let (prefix, suffix) = BASE64_MARKS;
+    let Some(encoded) = text.strip_prefix(prefix).and_then(|text| text.strip_suffix(suffix)) else {
+        return Ok(Some(text.into()));
+    };
+    let decoded = BASE64_STANDARD.decode(encoded).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+    decoded.map(|text| Some(text.into())).ok_or_else(|| format!("the header {name} is not valid base64"))
+}
+
 /// Encodes a value for a header: unchanged, or in base64 if it contains other characters.
-pub(super) fn value(text: &str) -> Option<HeaderValue> {
+pub(crate) fn value(text: &str) -> Option<HeaderValue> {
     let is_plain = text.bytes().all(|byte| (0x20..=0x7e).contains(&byte))
         && text.trim_matches([' ', '\t']).len() == text.len()
-        && !(text.starts_with("=?base64?") && text.ends_with("?="));
+        && !(text.starts_with(BASE64_MARKS.0) && text.ends_with(BASE64_MARKS.1));
     if is_plain {
         return HeaderValue::from_str(text).ok();
     }
-    HeaderValue::try_from(format!("=?base64?{}?=", BASE64_STANDARD.encode(text))).ok()
+    let (prefix, suffix) = BASE64_MARKS;
+    HeaderValue::try_from(format!("{prefix}{}{suffix}", BASE64_STANDARD.encode(text))).ok()
 }
 
 #[cfg(test)]

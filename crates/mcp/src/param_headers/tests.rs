@@ -67,3 +67,26 @@ fn bad_marks_are_refused() {
     assert_eq!(header_params(&json!({"type": "object"})), Ok(Vec::new()));
     assert_eq!(header_params(&json!(true)), Ok(Vec::new()));
 }
+
+#[test]
+fn headers_are_compared_with_the_arguments() {
+    let schema =
+        json!({"type": "object", "properties": {"region": {"type": "string", "x-mcp-header": "Region"}}});
+    let params = header_params(&schema).unwrap();
+    let check = |values: &[&str], arguments: Value| {
+        let name = HeaderName::from_static("mcp-param-region");
+        let pairs = values.iter().map(|value| (name.clone(), HeaderValue::from_str(value).unwrap()));
+        let mut headers = HeaderMap::new();
+        pairs.for_each(|(name, value)| _ = headers.append(name, value));
+        check_argument_headers(&params, &arguments, &headers).is_ok()
+    };
+    assert!(check(&["eu"], json!({"region": "eu"})));
+    assert!(check(&["=?base64?w6k=?="], json!({"region": "é"})));
+    assert!(check(&[], json!({})) && check(&[], json!({"region": null})));
+    assert!(!check(&["us"], json!({"region": "eu"})));
+    assert!(!check(&[], json!({"region": "eu"})));
+    assert!(!check(&["eu"], json!({})));
+    assert!(!check(&["=?base64?!?="], json!({"region": "eu"})));
+    // A proxy might go by the other one.
+    assert!(!check(&["eu", "eu"], json!({"region": "eu"})));
+}

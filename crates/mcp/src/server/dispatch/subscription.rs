@@ -1,0 +1,48 @@
+//! `subscriptions/listen` (2026-07-28): notifications of changes until the client ends its request.
+
+use std::sync::Arc;
+
+use rmcp::ErrorData;
+use rmcp::model::{RequestId, SubscriptionsListenRequestParams, SubscriptionsListenResult};
+
+use super::RequestContext;
+use crate::server::json_rpc::RequestParams;
+use crate::server::notifications::{NotificationSink, Subscription, forward_notifications};
+use crate::server::outgoing::to_json;
+use crate::server::session::MAX_SUBSCRIPTIONS;
+
+impl RequestContext {
+    /// Sends notifications until the client cancels the request or loses access.
+    pub(super) async fn listen(&self, id: RequestId, params: &RequestParams) -> Result<String, ErrorData> {
+        let requested = params.to::<SubscriptionsListenRequestParams>()?.notifications;
+        let Some(sink) = self.client.messages.clone() else {
+            return Err(ErrorData::invalid_request(
+                "a subscription needs a stream for its notifications",
+                None,
+            ));
+        };
+        let config = self.server.config();
+        let accepted = requested.supported_by(&config.capabilities);
+        let mut held = Vec::new();
+        let uris = accepted.resource_subscriptions.clone().unwrap_or_default();
+        let subscription = Subscription { sink, id: id.clone(), accepted };
+        if subscription.acknowledge().await.is_ok() {
+            for uri in uris.iter().take(MAX_SUBSCRIPTIONS) {
+                // An unknown resource can't change.
+                if let Ok(guard) = self.server.subscribe_resource(uri).await {
+                    held.push(guard);
+                }
+            }
+            let shared = &self.server.shared;
+            let (engine, offerings) = (Arc::clone(&shared.engine), Arc::clone(&shared.offerings));
+            let reader = NotificationSink::Subscription(subscription);
+            tokio::select! {
+                () = forward_notifications(engine, offerings, self.server.scope.clone(), reader) => {}
+                () = self.client.cancelled() => {}
+            }
+        }
+        let mut result = SubscriptionsListenResult::complete(id);
+        result.meta.set_server_info(config.server_info);
+        Ok(to_json(&result))
+    }
+}
