@@ -156,6 +156,26 @@ fn commands_in_the_documents_are_commands() {
     assert!(seen >= 20, "{seen}");
 }
 
+#[test]
+fn the_device_program_in_the_document_is_the_example() {
+    let program = fs::read_to_string(root().join("crates/device/examples/add_numbers.rs")).unwrap();
+    // The rules for this repository's code are not part of the document.
+    let program: Vec<_> = program.split("\n\n").filter(|part| !part.starts_with("#![allow")).collect();
+    assert_eq!(examples(&document("devices.md"), "rust"), [program.join("\n\n").trim_end()]);
+}
+
+#[test]
+fn the_dependencies_in_the_document_are_those_of_the_example() {
+    let manifest = examples(&document("devices.md"), "toml title=\"Cargo.toml\"").remove(0);
+    let manifest: toml::Table = toml::from_str(&manifest).unwrap();
+    let dependencies: Vec<_> = manifest["dependencies"].as_table().unwrap().keys().cloned().collect();
+    assert_eq!(dependencies, ["schemars", "serde", "serde_json", "tokio", "toolway-device"]);
+    let workspace: toml::Table =
+        toml::from_str(&fs::read_to_string(root().join("Cargo.toml")).unwrap()).unwrap();
+    let repository = &workspace["workspace"]["package"]["repository"];
+    assert_eq!(&manifest["dependencies"]["toolway-device"]["git"], repository);
+}
+
 #[cfg(unix)]
 #[test]
 fn command_tools_in_the_documents_can_be_loaded() {

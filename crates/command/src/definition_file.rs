@@ -18,6 +18,11 @@ const RENAMED_FIELDS: &[(&str, &str)] = &[
     ("private", "allow_private_network"),
 ];
 
+/// Minimum likeness of a key that is suggested, from 0 to 1.
+const MIN_KEY_LIKENESS: f64 = 0.6;
+/// Maximum length of a key for which a similar one is searched, in bytes.
+const MAX_SUGGESTED_KEY_BYTES: usize = 64;
+
 /// Error in a file of definitions, with its position.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}, column {column}: {message}")]
@@ -134,7 +139,8 @@ impl DefinitionEntry<'_> {
     /// Parses the entry into common fields and fields of its kind.
     ///
     /// # Errors
-    /// [`DefinitionFileError`] describes the problem. Invalid keys are reported before missing ones.
+    /// [`DefinitionFileError`] describes the problem. Invalid keys are reported before missing ones. The error
+    /// of an unknown key lists all keys of the entry.
     pub fn read<T: DeserializeOwned>(self) -> Result<(ToolMetadata, T), DefinitionFileError> {
         let DeValue::Table(table) = self.value else {
             return Err(DefinitionFileError::at(
@@ -143,22 +149,62 @@ impl DefinitionEntry<'_> {
             ));
         };
         let (mut described, mut runs) = (DeTable::new(), DeTable::new());
+        let mut own_keys = Vec::new();
         for (key, value) in table {
             match key.get_ref().as_ref() {
                 "kind" => None,
                 known if ToolMetadata::KEYS.contains(&known) => described.insert(key, value),
-                _ => runs.insert(key, value),
+                name => {
+                    own_keys.push((TextPosition::of(self.text, key.span().start), name.to_owned()));
+                    runs.insert(key, value)
+                }
             };
         }
         match (
             deserialize_part(self.text, self.start, described),
-            deserialize_part(self.text, self.start, runs),
+            deserialize_part(self.text, self.start, runs)
+                .map_err(|error| complete_key_list(error, &own_keys)),
         ) {
             (Ok(described), Ok(runs)) => Ok((described, runs)),
             (Err(described), Err(runs)) if described.position() >= runs.position() => Err(described),
             (_, Err(error)) | (Err(error), _) => Err(error),
         }
     }
+}
+
+/// Adds the common keys to the error of an unknown key of the entry itself, and the most similar key. An error
+/// further inside, about a key of another table, is returned unchanged.
+fn complete_key_list(
+    mut error: DefinitionFileError,
+    own_keys: &[(TextPosition, String)],
+) -> DefinitionFileError {
+    let Some((_, key)) = own_keys.iter().find(|(position, key)| {
+        *position == error.position()
+            && error.message.starts_with(&format!("unknown field `{key}`, expected "))
+    }) else {
+        return error;
+    };
+    let expected = error.message.rsplit_once(", expected ").map_or("", |(_, expected)| expected);
+    // The names between the backticks are at the odd positions.
+    let of_kind = expected.split('`').skip(1).step_by(2).map(str::to_owned);
+    let keys: Vec<_> =
+        of_kind.chain(ToolMetadata::KEYS.map(str::to_owned)).chain(["kind".to_owned()]).collect();
+    let listed: Vec<_> = keys.iter().map(|key| format!("`{key}`")).collect();
+    error.message = format!("unknown field `{key}`, expected one of {}", listed.join(", "));
+    if let Some(similar) = similar_key(key, &keys) {
+        error.message += &format!("; did you mean `{similar}`?");
+    }
+    error
+}
+
+fn similar_key<'k>(key: &str, keys: &'k [String]) -> Option<&'k String> {
+    if key.len() > MAX_SUGGESTED_KEY_BYTES {
+        return None;
+    }
+    let key = key.to_lowercase().replace('-', "_");
+    let likeness = |known: &String| strsim::normalized_damerau_levenshtein(&key, known);
+    let most = keys.iter().max_by(|one, other| likeness(one).total_cmp(&likeness(other)))?;
+    (likeness(most) >= MIN_KEY_LIKENESS).then_some(most)
 }
 
 /// Deserializes some of an entry's keys.

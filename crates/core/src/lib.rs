@@ -57,6 +57,7 @@ pub use record::{
 };
 pub use registry::{
     Lease, Registry, RegistrySnapshot, SortedTools, SourceRetention, SourceSnapshot, ToolLookup,
+    suggestion_hint,
 };
 pub use run_clock::RunClock;
 pub use schema::{Schema, SchemaError};

@@ -4,6 +4,7 @@
 
 mod lease;
 mod lookup;
+mod similar_names;
 mod snapshot;
 mod source;
 
@@ -20,6 +21,7 @@ use crate::tool::Tool;
 
 pub use lease::Lease;
 pub use lookup::ToolLookup;
+pub use similar_names::suggestion_hint;
 pub use snapshot::RegistrySnapshot;
 pub use source::SourceSnapshot;
 

@@ -4,6 +4,7 @@ mod complexity;
 mod cost;
 mod secrets;
 mod subschemas;
+mod unknown_property;
 
 use std::fmt;
 use std::sync::{LazyLock, OnceLock};
@@ -16,11 +17,14 @@ use toolway_types::text::truncate;
 use complexity::SchemaComplexity;
 use cost::CostWalk;
 pub(crate) use secrets::SecretProperties;
+use unknown_property::UnknownPropertyText;
 
 /// Maximum number of violations that are listed.
 const MAX_VIOLATIONS: usize = 50;
 /// Maximum length of a violation's text, and of its pointer, in bytes.
 const MAX_VIOLATION_TEXT: usize = 300;
+/// Maximum length of a text about unknown properties, in bytes. It also lists the known ones.
+const MAX_UNKNOWN_PROPERTY_TEXT: usize = 600;
 /// Maximum number of steps to list all violations. Above it, only the first violation is searched for, or
 /// none if even that may take as long. Every part of a value can violate the schema, each for as many reasons
 /// as there are alternatives, and the validator collects them all before it returns the first.
@@ -200,7 +204,16 @@ impl Schema {
 
     /// Lists all violations of a value, without the offending values if `masked`.
     pub(crate) fn list_violations(&self, value: &Value, masked: bool) -> Vec<String> {
+        let unknown = UnknownPropertyText::new(self.raw.as_ref(), value);
         let say = |error: &ValidationError<'_>| {
+            let described = unknown.describe(error);
+            if let Some((pointer, text)) = described {
+                let text = truncate(&text, MAX_UNKNOWN_PROPERTY_TEXT);
+                return match pointer.as_str() {
+                    "" => text,
+                    pointer => format!("{}: {text}", truncate(pointer, MAX_VIOLATION_TEXT)),
+                };
+            }
             let pointer = error.instance_path().to_string();
             let place = if pointer.is_empty() {
                 "(the arguments)".to_owned()

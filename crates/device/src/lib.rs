@@ -28,6 +28,9 @@
 //! }
 //! ```
 //!
+//! `examples/add_numbers.rs` is a complete program, which also prints the state of its connection and the next
+//! step after an error. Its token comes from `toolway tokens create --role device`.
+//!
 //! [`pair()`] exchanges a pairing code for the token. The device reconnects automatically and retries network
 //! errors forever; only an error that retrying cannot fix ends it ([`DeviceError`]). A call runs only once, even
 //! if the connection is lost during the call: the call continues, and its result is sent after the reconnect.

@@ -220,7 +220,7 @@ structs! {
     CallTool {
         /// Id chosen by the caller; the answer repeats it.
         id: String,
-        /// Full name of the tool, or a unique bare name.
+        /// Full name or id of the tool, or a unique bare name.
         name: String,
         /// Arguments of the call.
         #[serde(default, skip_serializing_if = "Option::is_none")]

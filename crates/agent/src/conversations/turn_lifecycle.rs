@@ -51,24 +51,30 @@ impl Conversations {
             return Err(StartTurnError::OwnerMismatch);
         }
         let agent = self.resolve_agent(&principal, known.as_ref(), agent.as_deref())?;
+        // Without a model the turn fails before it starts, and a session would only contain the question.
+        let is_stored = known.is_some()
+            || message.is_none()
+            || self.deps.models.get(agent.definition.model.as_deref()).is_ok();
         let opening = match &message {
             Some(message) => TurnOpening::Message(transcript::stored_message(message, false)),
             None => TurnOpening::Regenerate { answers: self.last_question(&session).await? },
         };
-        let begun = self
-            .deps
-            .store
-            .begin(NewTurn {
+        let (target, is_new_session) = if is_stored {
+            let turn = NewTurn {
                 id: id.to_string(),
                 session: session.to_string(),
                 principal: principal.id.to_string(),
                 agent: agent.definition.name.clone(),
                 started_ms: self.deps.clock.now_ms(),
                 opening,
-            })
-            .await?;
+            };
+            let begun = self.deps.store.begin(turn).await?;
+            (HistoryTarget::Session { id: session, next: begun.next }, begun.is_new_session)
+        } else {
+            (HistoryTarget::Ephemeral, true)
+        };
         // A new session has no other messages.
-        let all_there_is: Vec<_> = message.filter(|_| begun.is_new_session).into_iter().collect();
+        let all_there_is: Vec<_> = message.filter(|_| is_new_session).into_iter().collect();
         let title_is_wanted = settings.titles && known.is_none_or(|known| known.title_by == TitleBy::Nobody);
         let task = TurnTask {
             deps: Arc::clone(&self.deps),
@@ -81,7 +87,7 @@ impl Conversations {
             broadcast: Arc::clone(&slot.turn.broadcast),
             stop: Arc::clone(&slot.turn.stop),
             settings,
-            target: HistoryTarget::Session { id: session, next: begun.next },
+            target,
             overrides: RequestOverrides::default(),
             history: SessionHistory {
                 entries: entries_from_messages(all_there_is),
@@ -90,7 +96,12 @@ impl Conversations {
         };
         let viewer = slot.turn.broadcast.subscribe(&slot.turn.id).ok_or(StartTurnError::ShuttingDown)?;
         let this = Arc::clone(self);
-        self.tasks.spawn(async move { this.run_in_session(task, slot, title_is_wanted).await });
+        self.tasks.spawn(async move {
+            match task.target {
+                HistoryTarget::Session { .. } => this.run_in_session(task, slot, title_is_wanted).await,
+                HistoryTarget::Ephemeral => this.run_stateless(task, slot).await,
+            }
+        });
         Ok(viewer)
     }
 

@@ -25,6 +25,10 @@ const PING: &str = "ping";
 const EXPECTED_WORD: &str = "toolway";
 const PARAMETERS: &str = r#"{"type":"object","properties":{"word":{"type":"string","description":"The word to send."}},"required":["word"]}"#;
 
+/// Hint after a missing or wrong tool call.
+const TOOL_CALL_HINT: &str = "this model may not support tools: choose another with `--model ID`, or try again, \
+     because small models do not always call a tool correctly";
+
 /// The checks in their order.
 const CHECKS: [&str; 6] = ["connection", "key", "model", "tool_call", "streaming", "usage"];
 
@@ -190,7 +194,8 @@ fn tool_call(call: Option<&ToolCall>, parts: &[MessagePart]) -> ModelTestCheck {
             "" => "the model called no tool and said nothing".to_owned(),
             said => format!("the model called no tool and said {said:?}"),
         };
-        return failed("tool_call", message, Some("choose a model that can use tools".to_owned()));
+        let message = format!("{message}; expected a call of the tool {PING:?} with the argument `word`");
+        return failed("tool_call", message, Some(TOOL_CALL_HINT.to_owned()));
     };
     let word = serde_json::from_str::<serde_json::Value>(&call.arguments).ok();
     let word = word.as_ref().and_then(|arguments| arguments.get("word")?.as_str());
@@ -199,7 +204,10 @@ fn tool_call(call: Option<&ToolCall>, parts: &[MessagePart]) -> ModelTestCheck {
         (name, _) => {
             let arguments =
                 call.arguments.get(..call.arguments.floor_char_boundary(MAX_SHOWN_BYTES)).unwrap_or_default();
-            failed("tool_call", format!("the model called {name:?} with {arguments:?}"), None)
+            let message = format!(
+                "the model called {name:?} with {arguments:?}; expected the tool {PING:?} with the argument `word`"
+            );
+            failed("tool_call", message, Some(TOOL_CALL_HINT.to_owned()))
         }
     }
 }

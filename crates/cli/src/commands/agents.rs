@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use toolway_agent::definition::AgentDefinition;
 use toolway_api::DefinitionOrigin;
 use toolway_api::agents::{AgentDetail, AgentList};
+use toolway_api::models::ModelProviderList;
 use toolway_api::tools::{CallableToolList, ToolView};
 use toolway_core::AgentScope;
 
@@ -67,6 +68,33 @@ pub(crate) struct AgentWithOrigin {
     problems: Vec<String>,
 }
 
+/// Model of agents that name none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum FirstModel {
+    /// Its name, as `NAME/ID`, or the name of a provider without a default model.
+    Known(String),
+    /// No model is configured.
+    Missing,
+    /// The token may not list models.
+    Unknown,
+}
+
+impl FirstModel {
+    /// Fetches its name.
+    pub(crate) async fn fetch(client: &GatewayClient) -> Self {
+        let listed = match client.get(&["api", "models"], &[]).await {
+            Ok(text) => parse_response::<ModelProviderList>(&text),
+            Err(error) => Err(error),
+        };
+        let Ok(listed) = listed else { return Self::Unknown };
+        let Some(first) = listed.models.into_iter().next() else { return Self::Missing };
+        Self::Known(match first.model {
+            Some(model) => format!("{}/{model}", first.name),
+            None => first.name,
+        })
+    }
+}
+
 /// Describes the location of an agent.
 fn describe_origin(origin: &DefinitionOrigin) -> String {
     match (origin.kind.as_str(), &origin.path, origin.line) {
@@ -87,9 +115,14 @@ impl AgentWithOrigin {
         })
     }
 
-    /// Name of the model.
-    fn model(&self) -> &str {
-        self.definition.model.as_deref().unwrap_or("(the first)")
+    /// Name of the model for people.
+    fn model(&self, first_model: &FirstModel) -> String {
+        match (self.definition.model.as_deref(), first_model) {
+            (Some(model), _) => model.to_owned(),
+            (None, FirstModel::Known(name)) => format!("{name} (the first)"),
+            (None, FirstModel::Missing) => "(none)".to_owned(),
+            (None, FirstModel::Unknown) => "(the first)".to_owned(),
+        }
     }
 }
 
@@ -157,6 +190,7 @@ pub(crate) async fn print_list(
     context: &CliContext,
 ) -> CliResult {
     let agents = fetch_agents(client).await?;
+    let first_model = FirstModel::fetch(client).await;
     let mut table = TextTable::new(vec![
         TableColumn::fixed("name"),
         TableColumn::truncatable("model", 10),
@@ -168,7 +202,7 @@ pub(crate) async fn print_list(
         let mark = if current == Some(definition.name.as_str()) { " *" } else { "" };
         table.add_row(vec![
             TableCell::styled(format!("{}{mark}", definition.name), Style::Name),
-            agent.model().into(),
+            agent.model(&first_model).into(),
             definition.tools.join(", ").into(),
             definition.description.lines().next().unwrap_or_default().into(),
         ]);

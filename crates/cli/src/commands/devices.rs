@@ -95,7 +95,7 @@ fn table(devices: &[DeviceSummary], context: &CliContext) -> TextTable {
     ];
     columns.extend(has_apps.then(|| TableColumn::number("apps").optional()));
     columns.extend([
-        TableColumn::number("calls").optional(),
+        TableColumn::number("running").optional(),
         TableColumn::fixed("last seen"),
         TableColumn::fixed("connected since").optional(),
         TableColumn::truncatable("platform", 8).optional(),
@@ -116,13 +116,22 @@ fn table(devices: &[DeviceSummary], context: &CliContext) -> TextTable {
         row.extend(has_apps.then(|| device.app_providers.to_string().into()));
         row.extend([
             device.calls_in_flight.to_string().into(),
-            moments.format_ago(device.last_heartbeat_ms.unwrap_or(device.last_seen_ms)).into(),
+            last_seen(device, |ms| moments.format_ago(ms)).into(),
             device.connected_since_ms.map(|ms| moments.format_local(ms)).unwrap_or_default().into(),
             device.platform.as_deref().unwrap_or_default().into(),
         ]);
         table.add_row(row);
     }
     table
+}
+
+/// The time at which a device was last seen. For a connected device it is now: its last heartbeat may be some
+/// seconds ago, which says nothing.
+fn last_seen(device: &DeviceSummary, format: impl FnOnce(i64) -> String) -> String {
+    match device.status.as_str() {
+        "online" => "now".to_owned(),
+        _ => format(device.last_heartbeat_ms.unwrap_or(device.last_seen_ms)),
+    }
 }
 
 async fn rename(args: &RenameDeviceArgs, context: &CliContext) -> CliResult {

@@ -155,6 +155,7 @@ async fn serve(loaded: LoadedSettings, flags: Vec<FlagSetting>, context: &CliCon
     .map_err(|error| start_error(&error))?;
     let running = running_gateway(&gateway);
     running.write(&context.folder)?;
+    let listen = gateway.app().address.local;
     let local = loaded.settings.local_device.enabled.then(|| local_device::LocalDevice::start(&gateway));
     // A stop signal also works while the ready message waits for the local device.
     let gateway = {
@@ -162,7 +163,7 @@ async fn serve(loaded: LoadedSettings, flags: Vec<FlagSetting>, context: &CliCon
         tokio::select! {
             biased;
             gateway = &mut serving => gateway,
-            () = ready_message::print_ready(&running, local.as_ref(), context) => serving.await,
+            () = ready_message::print_ready(&running, listen, local.as_ref(), context) => serving.await,
         }
     };
     tracing::info!("stopping");
@@ -285,10 +286,11 @@ fn start_error(error: &GatewayStartError) -> CliError {
                 .with_code("settings")
                 .with_problems(errors.iter().map(problem).collect())
         }
-        GatewayStartError::Bind(bind) => CliError::new(bind.to_string())
-            .with_code("listen")
-            .with_hint(bind.hint())
-            .with_hint("use --listen 127.0.0.1:0 for a free port"),
+        GatewayStartError::Bind(bind) => {
+            CliError::new(bind.to_string()).with_code("listen").with_hint(bind.hint()).with_hint(
+                "use --listen 127.0.0.1:0 for a free port; with make: make run ARGS=\"--listen 127.0.0.1:0\"",
+            )
+        }
         GatewayStartError::Tls(tls) => CliError::new(tls.to_string())
             .with_code("tls")
             .with_hint("correct the file; check certificates with `toolway doctor`"),

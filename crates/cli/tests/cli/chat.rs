@@ -45,6 +45,7 @@ fn reply_to(request: &GatewayRequest, path: &str) -> CannedReply {
                 {"name": "get_current_time", "id": "builtin/get_current_time", "source": "builtin", "description": "The time"},
             ]}),
         ),
+        "/api/models" => CannedReply::Json(200, json!({"models": [{"name": "home", "model": "small"}]})),
         "/api/sessions/s-1/abort" => CannedReply::Json(200, json!({"status": "aborting"})),
         "/api/sessions/s-1/export" => CannedReply::Text("# A talk\n".to_owned()),
         "/api/sessions/s-1" => CannedReply::Json(
@@ -269,7 +270,7 @@ fn chat_commands_work() {
         ("/tools", "get_current_time"),
         ("/agent", "default *"),
         ("/agent default", "switched to default"),
-        ("/model", "default uses the first model"),
+        ("/model", "default uses home/small, the first model"),
         ("/sessions", "A talk"),
         ("/export", "# A talk"),
         ("/nothing", "unknown command /nothing"),

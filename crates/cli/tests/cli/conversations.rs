@@ -213,6 +213,9 @@ fn without_a_model_the_hint_shows_how_to_add_one() {
     let folder = CliHarness::new();
     let _gateway = folder.serve_without_event(&[]);
     folder.run(["chat", "hi"]).assert_failure(1, "toolway models add");
+    assert_eq!(folder.json(&["sessions", "list"])["sessions"], serde_json::json!([]), "nothing was said");
+    let agents = folder.run(["agents", "list"]).assert_success().stdout;
+    assert!(agents.contains("(none)"), "{agents}");
     let ended = folder.run(["models", "list"]).assert_success();
     assert!(ended.stderr.contains("toolway models add"), "{ended:?}");
 }
@@ -229,6 +232,10 @@ fn a_model_added_to_a_running_gateway_works() {
         ["models", "add", "local", "--kind", "compatible", "--base-url", &url, "--model", "fake-model"];
     folder.run(added).assert_success();
     assert_eq!(folder.run(["chat", "hi"]).assert_success().stdout, "Hello.\n");
+    for agents in [&["agents", "list"][..], &["agents", "show", "default"]] {
+        let shown = folder.run(agents).assert_success().stdout;
+        assert!(shown.contains("local/fake-model (the first)"), "{shown}");
+    }
     folder.run(["models", "remove", "local"]).assert_success();
     folder.run(["chat", "hi"]).assert_failure(1, "toolway models add");
     drop(model.runtime);

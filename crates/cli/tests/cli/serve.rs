@@ -48,6 +48,9 @@ fn an_address_in_use_is_reported() {
     let address = taken.local_addr().unwrap().to_string();
     let ended = folder.run(["serve", "--listen", &address]).assert_failure(1, "can't listen on");
     assert!(ended.stderr.contains("another program listens on this port"), "{ended:#?}");
+    for command in ["--listen 127.0.0.1:0", "make run ARGS=\"--listen 127.0.0.1:0\""] {
+        assert!(ended.stderr.contains(command), "{ended:#?}");
+    }
     assert!(!folder.file("gateway.json").exists());
     folder.write_settings(&format!("listen = {address:?}\n"));
     let found = folder.run(["doctor"]);
@@ -146,7 +149,11 @@ fn this_computers_tools_are_listed_called_and_recorded() {
     );
 
     let listed = folder.run(["devices", "list"]).assert_success().stdout;
-    assert!(listed.contains("online") && listed.contains("last seen"), "{listed}");
+    let columns: Vec<_> = listed.lines().next().unwrap().split("  ").map(str::trim).collect();
+    assert!(columns.contains(&"running") && columns.contains(&"last seen"), "{listed}");
+    assert!(!columns.contains(&"calls"), "a number of running calls is no number of calls: {listed}");
+    let row = listed.lines().nth(1).unwrap();
+    assert!(row.contains("online") && row.contains("now") && !row.contains("ago"), "{listed}");
     let id = folder.json(&["devices", "list"])["devices"][0]["id"].as_str().unwrap().to_owned();
     folder.run(["devices", "rename", &id, "Kitchen"]).assert_success();
     assert_eq!(folder.json(&["devices", "list"])["devices"][0]["name"], "Kitchen");

@@ -49,6 +49,36 @@ fn invalid_keys_are_reported_before_missing_ones() {
 }
 
 #[test]
+fn the_error_of_a_wrong_key_lists_all_keys_and_the_most_similar_one() {
+    let all = "expected one of `what`, `name`, `title`, `description`, `parameters`, `sequential`, `read_only`, \
+               `destructive`, `open_world`, `permissions`, `kind`";
+    for (key, suggestion) in [
+        ("descripton", "; did you mean `description`?"),
+        ("read-only", "; did you mean `read_only`?"),
+        ("Name", "; did you mean `name`?"),
+        ("xyz", ""),
+    ] {
+        let text = format!("[[tool]]\nname = 'a'\n{key} = 'x'\nwhat = 'x'");
+        let error = entry(&text).read::<TestEntryConfig>().unwrap_err();
+        assert_eq!(error.message, format!("unknown field `{key}`, {all}{suggestion}"));
+        assert_eq!((error.line, error.column), (3, 1));
+    }
+}
+
+#[test]
+fn the_error_of_a_wrong_key_in_an_inner_table_lists_the_keys_of_that_table() {
+    #[derive(Debug, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Outer {
+        #[serde(rename = "inner")]
+        _inner: TestEntryConfig,
+    }
+    let text = "[[tool]]\nname = 'a'\ninner = { wat = 'x' }";
+    let error = entry(text).read::<Outer>().unwrap_err();
+    assert_eq!(error.message, "unknown field `wat`, expected `what`");
+}
+
+#[test]
 fn an_unknown_kind_is_an_error() {
     assert_eq!(entry("[[tool]]\n").kind(&["command"]), Ok("command"));
     assert_eq!(entry("[[tool]]\nkind = 'http'\n").kind(&["command", "http"]), Ok("http"));

@@ -8,7 +8,7 @@ use toolway_types::{ToolError, ToolId};
 use crate::call_request::CallRequest;
 use crate::engine::Engine;
 use crate::policy::{Policy, PolicyDecision};
-use crate::registry::ToolLookup;
+use crate::registry::{ToolLookup, suggestion_hint};
 use crate::tool::Tool;
 
 /// The tool of a call.
@@ -38,13 +38,18 @@ pub(super) fn find_target(engine: &Engine, call: &CallRequest) -> Result<CallTar
     let policy = engine.policy.load_full();
     let may_use = |id: &ToolId, spec: Option<&_>| policy.may_use(&call.caller, id, spec);
     let refusal = || ToolError::tool_not_available(&call.name);
-    match engine.registry.read().lookup(&call.name, &call.caller, may_use) {
+    match engine.registry.read().lookup(&call.name, &call.caller, &may_use) {
         ToolLookup::Found(id, tool, barrier) => {
             let decision = policy.decide(&call.caller, &id, Some(tool.spec()));
             Ok(CallTarget { id, tool, barrier, policy, decision })
         }
         ToolLookup::Unknown => {
-            Err(TargetError { error: refusal(), rule: find_denying_rule(engine, &policy, call) })
+            let similar = engine.registry.read().similar_names(&call.name, may_use);
+            let error = match suggestion_hint(&similar) {
+                Some(hint) => refusal().with_hint(hint),
+                None => refusal(),
+            };
+            Err(TargetError { error, rule: find_denying_rule(engine, &policy, call) })
         }
         ToolLookup::Ambiguous(ids) => {
             let names: Vec<_> = ids.iter().map(|id| id.full_name().to_string()).collect();

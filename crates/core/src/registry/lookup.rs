@@ -30,8 +30,8 @@ pub enum ToolLookup {
     Offline(ToolId),
 }
 
-/// Result of looking up a full name.
-enum FullNameMatch<'a> {
+/// Result of looking up a full name or an id.
+enum ExactMatch<'a> {
     Live(&'a Slug, &'a SourceSnapshot, &'a Arc<dyn Tool>),
     Offline(ToolId),
 }
@@ -44,9 +44,9 @@ impl ToolLookup {
 }
 
 impl RegistrySnapshot {
-    /// Looks up the tool that a caller means. An exact full name has priority, whether its source is online
-    /// or offline; then a bare name on the caller's own connection; then a bare name that only one known
-    /// source has. `may_use` tells which tools exist for this caller; an offline tool has no spec.
+    /// Looks up the tool that a caller means. An exact full name has priority, then an exact id, whether the
+    /// source is online or offline; then a bare name on the caller's own connection; then a bare name that
+    /// only one known source has. `may_use` tells which tools exist for this caller; an offline tool has no spec.
     #[must_use]
     pub fn lookup(
         &self,
@@ -55,14 +55,14 @@ impl RegistrySnapshot {
         may_use: impl Fn(&ToolId, Option<&ToolSpec>) -> bool,
     ) -> ToolLookup {
         let own = caller.registration.as_ref();
-        let found = match self.find_by_full_name(name) {
-            Some(FullNameMatch::Live(slug, source, tool)) => {
+        let found = match self.find_by_full_name(name).or_else(|| self.find_by_id(name)) {
+            Some(ExactMatch::Live(slug, source, tool)) => {
                 // On the caller's own connection its own registration answers, otherwise the newest.
                 let own = own.filter(|own| own.source == *slug);
                 let own = own.and_then(|own| source.tool_of(own.lease, tool.spec().name().as_str()));
                 ToolLookup::found(slug, source, own.unwrap_or(tool))
             }
-            Some(FullNameMatch::Offline(id)) => ToolLookup::Offline(id),
+            Some(ExactMatch::Offline(id)) => ToolLookup::Offline(id),
             None => match own.and_then(|own| self.find_in_registration(name, own)) {
                 Some(found) => found,
                 None => return self.find_by_unique_name(name, may_use),
@@ -75,20 +75,32 @@ impl RegistrySnapshot {
         }
     }
 
-    fn find_by_full_name(&self, name: &str) -> Option<FullNameMatch<'_>> {
+    fn find_by_full_name(&self, name: &str) -> Option<ExactMatch<'_>> {
         if let Some((slug, source)) = self.sources.get_key_value(BUILTIN)
             && let Some(tool) = source.tool_by_full_name(name, name)
         {
-            return Some(FullNameMatch::Live(slug, source, tool));
+            return Some(ExactMatch::Live(slug, source, tool));
         }
         let (slug, bare) = name.split_once("__")?;
         let (slug, source) = self.sources.get_key_value(slug).filter(|(slug, _)| !slug.is_builtin())?;
         if let Some(tool) = source.tool_by_full_name(name, bare) {
-            return Some(FullNameMatch::Live(slug, source, tool));
+            return Some(ExactMatch::Live(slug, source, tool));
         }
         source
             .known_name(slug, name, bare)
-            .map(|known| FullNameMatch::Offline(ToolId::new(slug.clone(), known.clone())))
+            .map(|known| ExactMatch::Offline(ToolId::new(slug.clone(), known.clone())))
+    }
+
+    fn find_by_id(&self, name: &str) -> Option<ExactMatch<'_>> {
+        let (slug, bare) = name.split_once('/')?;
+        let (slug, source) = self.sources.get_key_value(slug)?;
+        if let Some(tool) = source.tool(bare) {
+            return Some(ExactMatch::Live(slug, source, tool));
+        }
+        // Built-in tools are never offline.
+        let at = source.known_names().binary_search_by(|known| known.as_str().cmp(bare)).ok()?;
+        let known = source.known_names().get(at).filter(|_| !slug.is_builtin())?;
+        Some(ExactMatch::Offline(ToolId::new(slug.clone(), known.clone())))
     }
 
     /// Finds a bare name on the caller's own connection, unless an owner-defined tool also has it.
@@ -114,9 +126,9 @@ impl RegistrySnapshot {
         if ids.is_empty() {
             return ToolLookup::Unknown;
         }
-        // The name of a tool may have the form of another source's full name, and must not be mistaken for
-        // it.
-        if ids.len() > 1 || has_full_name_form(name) {
+        // The name of a tool may have the form of a full name or an id of another source, and must not be
+        // mistaken for it.
+        if ids.len() > 1 || has_source_prefix(name) {
             return ToolLookup::Ambiguous(ids);
         }
         let id = ids.swap_remove(0);
@@ -128,7 +140,10 @@ impl RegistrySnapshot {
     }
 }
 
-/// True if a name has the form of a full name.
-fn has_full_name_form(name: &str) -> bool {
-    name.split_once("__").is_some_and(|(slug, _)| slug.parse::<Slug>().is_ok())
+/// True if a name has the form of a full name or an id.
+fn has_source_prefix(name: &str) -> bool {
+    ["__", "/"]
+        .iter()
+        .filter_map(|separator| name.split_once(separator))
+        .any(|(slug, _)| slug.parse::<Slug>().is_ok())
 }

@@ -13,7 +13,7 @@ use toolway_api::policy::{
 };
 use toolway_api::{DefinitionOrigin, ErrorResponse};
 use toolway_core::policy::definition::RuleDefinition;
-use toolway_core::{EntryPoint, PolicyExplanation, ToolLookup};
+use toolway_core::{EntryPoint, PolicyExplanation, ToolLookup, suggestion_hint};
 use toolway_types::RawJson;
 
 use super::resources::{ApiRoutes, resources};
@@ -216,7 +216,8 @@ async fn test(
     };
     let policy = engine.policy();
     // Finds tools that the caller may not use too: the question is about them.
-    match registry.snapshot().lookup(&body.tool, &caller, |_, _| true) {
+    let snapshot = registry.snapshot();
+    match snapshot.lookup(&body.tool, &caller, |_, _| true) {
         ToolLookup::Found(id, tool, _) => Ok(Json(TestPolicyResponse {
             decision: decision_view(policy.explain(&caller, &id, tool.spec())),
             tool_id: id.to_string(),
@@ -232,7 +233,9 @@ async fn test(
             Err(no_such_tool(&body.tool).with_hint(format!("its device {} is not connected", id.source)))
         }
         ToolLookup::Unknown => {
-            Err(no_such_tool(&body.tool).with_hint("`toolway tools list` shows the tools"))
+            let similar = suggestion_hint(&snapshot.similar_names(&body.tool, |_, _| true));
+            Err(no_such_tool(&body.tool)
+                .with_hint(similar.unwrap_or_else(|| "`toolway tools list` shows the tools".to_owned())))
         }
     }
 }

@@ -7,7 +7,7 @@ use axum::extract::State;
 use http::StatusCode;
 use toolway_api::ErrorResponse;
 use toolway_api::tool_changes::{AcceptToolChangeRequest, ToolChange};
-use toolway_core::{EntryPoint, ToolLookup};
+use toolway_core::{EntryPoint, ToolLookup, suggestion_hint};
 use toolway_types::ToolId;
 use toolway_types::text::hex;
 
@@ -25,14 +25,19 @@ pub(super) fn routes() -> ApiRoutes {
 /// Finds the id of the tool with this name, including tools of disconnected sources.
 fn find(app: &AppState, owner: &TokenState, name: &str) -> Result<ToolId, ApiError> {
     let caller = toolway_core::Caller::new(owner.principal.clone(), EntryPoint::Rest);
-    match app.registry.snapshot().lookup(name, &caller, |_, _| true) {
+    let snapshot = app.registry.snapshot();
+    match snapshot.lookup(name, &caller, |_, _| true) {
         ToolLookup::Found(id, ..) | ToolLookup::Offline(id) => Ok(id),
         ToolLookup::Ambiguous(ids) => {
             let names: Vec<_> = ids.iter().map(|id| id.full_name().to_string()).collect();
             Err(no_such_tool(name)
                 .with_hint(format!("several sources have this tool; use a full name: {}", names.join(", "))))
         }
-        ToolLookup::Unknown => Err(no_such_tool(name).with_hint("`toolway tools list` shows the tools")),
+        ToolLookup::Unknown => {
+            let similar = suggestion_hint(&snapshot.similar_names(name, |_, _| true));
+            Err(no_such_tool(name)
+                .with_hint(similar.unwrap_or_else(|| "`toolway tools list` shows the tools".to_owned())))
+        }
     }
 }
 
@@ -46,7 +51,7 @@ fn no_such_tool(name: &str) -> ApiError {
     path = "/api/tools/{name}/changes",
     tag = "tools",
     operation_id = "get_tool_changes",
-    params(("name" = String, Path, description = "The tool's name, or a bare name that only one source has.")),
+    params(("name" = String, Path, description = "The tool's full name or id (`source/tool`; write `/` as `%2F`), or a bare name that only one source has.")),
     responses(
         (status = 200, description = "The difference between the accepted and the current version.", body = ToolChange),
         (status = 404, description = "The tool does not exist, or the gateway does not track its changes.", body = ErrorResponse),
@@ -91,7 +96,7 @@ fn unhex(text: &str) -> Option<[u8; 32]> {
     path = "/api/tools/{name}/accept",
     tag = "tools",
     operation_id = "accept_tool",
-    params(("name" = String, Path, description = "The tool's name, or a bare name that only one source has.")),
+    params(("name" = String, Path, description = "The tool's full name or id (`source/tool`; write `/` as `%2F`), or a bare name that only one source has.")),
     request_body = Option<AcceptToolChangeRequest>,
     responses(
         (status = 204, description = "Accepted."),

@@ -14,6 +14,7 @@ use toolway_api::tools::{
 use toolway_api::{ErrorDetail, ErrorResponse};
 use toolway_core::{
     CallRequest, Engine, EntryPoint, MAX_IDEMPOTENCY_KEY_BYTES, RawArguments, Tool, ToolLookup, ToolSpec,
+    suggestion_hint,
 };
 use toolway_types::{Code, RawJson, ToolId};
 
@@ -96,7 +97,7 @@ async fn list(
     path = "/api/tools/{name}",
     tag = "tools",
     operation_id = "get_tool",
-    params(("name" = String, Path, description = "The tool's name, or a bare name that only one source has."), ShowToolQuery),
+    params(("name" = String, Path, description = "The tool's full name or id (`source/tool`; write `/` as `%2F`), or a bare name that only one source has."), ShowToolQuery),
     responses(
         (status = 200, description = "The tool.", body = ToolViewOrConversion),
         (status = 404, description = "The caller has no such tool, or the models do not exist.",
@@ -113,7 +114,8 @@ async fn show(
     let policy = app.engine.policy();
     let may_use = |id: &ToolId, spec: Option<&_>| policy.may_use(&caller, id, spec);
     let missing = || ApiError::not_found("tool_not_available", format!("Tool {name} is not available"));
-    match app.registry.snapshot().lookup(&name, &caller, may_use) {
+    let snapshot = app.registry.snapshot();
+    match snapshot.lookup(&name, &caller, may_use) {
         ToolLookup::Found(id, tool, _) => Ok(Json(match query.target {
             None => ToolViewOrConversion::Tool(Box::new(tool_view(&app, &id, &tool, &caller))),
             Some(target) => {
@@ -121,7 +123,11 @@ async fn show(
             }
         })),
         ToolLookup::Unknown => {
-            Err(missing().with_hint("`toolway tools list` shows the tools that you may call"))
+            let similar = suggestion_hint(&snapshot.similar_names(&name, may_use));
+            Err(missing().with_hint(
+                similar
+                    .unwrap_or_else(|| "`toolway tools list` shows the tools that you may call".to_owned()),
+            ))
         }
         ToolLookup::Ambiguous(ids) => {
             let names: Vec<_> = ids.iter().map(|id| id.full_name().to_string()).collect();
@@ -144,7 +150,7 @@ async fn show(
     path = "/api/tools/{name}/call",
     tag = "tools",
     operation_id = "call_tool",
-    params(("name" = String, Path, description = "The tool's name, or a bare name that only one source has.")),
+    params(("name" = String, Path, description = "The tool's full name or id (`source/tool`; write `/` as `%2F`), or a bare name that only one source has.")),
     request_body = Option<CallToolRequest>,
     responses(
         (status = 200, description = "The outcome.", content(

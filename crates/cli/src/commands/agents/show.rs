@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::{agent_scope, describe_origin, fetch_agent, fetch_tools, is_in_scope};
+use super::{FirstModel, agent_scope, describe_origin, fetch_agent, fetch_tools, is_in_scope};
 use crate::client::ConnectArgs;
 use crate::context::CliContext;
 use crate::error::CliResult;
@@ -28,7 +28,7 @@ pub(super) async fn run(args: &ShowAgentArgs, context: &CliContext) -> CliResult
     let mut pairs = LabeledValues::default();
     pairs.add("name", &definition.name);
     pairs.add_optional("description", Some(&definition.description).filter(|text| !text.is_empty()));
-    pairs.add("model", agent.model());
+    pairs.add("model", agent.model(&FirstModel::fetch(&client).await));
     pairs.add("prompt", if definition.prompt.is_empty() { "(none)" } else { &definition.prompt });
     pairs.add("tools", definition.tools.join(", "));
     // Patterns alone do not show which of the current tools they match.

@@ -235,7 +235,17 @@ impl InteractiveChat<'_> {
         let agent = agents::fetch_agent(&self.agent, self.client).await?;
         match agent.definition.model {
             Some(model) => self.print_note(&format!("{} uses {model}", self.agent)),
-            None => self.print_note(&format!("{} uses the first model", self.agent)),
+            None => match agents::FirstModel::fetch(self.client).await {
+                agents::FirstModel::Known(model) => {
+                    self.print_note(&format!("{} uses {model}, the first model", self.agent))
+                }
+                agents::FirstModel::Missing => {
+                    return self.print_note("no model is configured; to add one: toolway models add");
+                }
+                agents::FirstModel::Unknown => {
+                    self.print_note(&format!("{} uses the first model", self.agent))
+                }
+            },
         }?;
         self.print_note(&format!("to change it: toolway agents set {} --model NAME/ID", self.agent))
     }

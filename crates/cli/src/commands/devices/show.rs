@@ -61,17 +61,14 @@ fn device_pairs(detail: &DeviceDetail, context: &CliContext) -> LabeledValues {
     pairs.add("name", escape::line(&device.name));
     pairs.add("status", &device.status);
     pairs.add_optional("connected", device.connected_since_ms.map(|ms| moments.format_local_and_ago(ms)));
-    pairs.add(
-        "last seen",
-        moments.format_local_and_ago(device.last_heartbeat_ms.unwrap_or(device.last_seen_ms)),
-    );
+    pairs.add("last seen", super::last_seen(device, |ms| moments.format_local_and_ago(ms)));
     pairs.add("first seen", moments.format_local_and_ago(device.created_ms));
     pairs.add_optional("platform", device.platform.as_deref().map(escape::line));
     pairs.add_optional("program", device.app_version.as_deref().map(escape::line));
     pairs.add_optional("protocol", device.protocol_version.map(|version| format!("version {version}")));
     pairs.add("token", &device.token_id);
     pairs.add_optional(
-        "calls",
+        "running calls",
         Some(device.calls_in_flight).filter(|calls| *calls > 0).map(|it| it.to_string()),
     );
     pairs.add("tools", join_names(&detail.tool_names));

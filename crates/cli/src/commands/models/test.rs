@@ -42,12 +42,18 @@ pub(super) async fn run(args: &TestModelsArgs, context: &CliContext) -> CliResul
     match failed.as_slice() {
         [] => Ok(()),
         _ if context.printer.json => Err(CliError::already_reported()),
-        [one] => Err(CliError::new(format!("{one} failed the test"))
-            .with_code("model_failed")
-            .with_hint("follow the hints above")),
-        several => Err(CliError::new(format!("{} failed the test", several.join(", ")))
-            .with_code("model_failed")
-            .with_hint("follow the hints above")),
+        names => {
+            let error =
+                CliError::new(format!("{} failed the test", names.join(", "))).with_code("model_failed");
+            let has_hints = reports.iter().filter(|report| !report.ok).all(|report| {
+                report.checks.iter().any(|check| check.status == "failed" && check.hint.is_some())
+            });
+            Err(error.with_hint(if has_hints {
+                "follow the hints above"
+            } else {
+                "check the provider's entry with `toolway models list`, then run the test again"
+            }))
+        }
     }
 }
 

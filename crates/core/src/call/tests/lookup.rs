@@ -51,7 +51,7 @@ async fn a_denied_tool_looks_like_an_unknown_one() {
     let policy = Policy::compile(&rules, &ApprovalSettings::default(), &PermissionSettings::default());
     world.engine.set_policy(policy.unwrap());
     let engine = &world.engine;
-    for name in ["scan", "phone__scan"] {
+    for name in ["scan", "phone__scan", "phone/scan"] {
         let refused = engine.call(call(name, "{}")).await;
         let unknown = engine.call(call("unknown", "{}")).await;
         let expected = expect_error(&unknown).message.replace("unknown", name);
@@ -68,6 +68,34 @@ async fn a_denied_tool_looks_like_an_unknown_one() {
         );
     }
     assert_eq!(success_text(&engine.call(call("ring", "{}")).await), "rang");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_tool_can_be_called_by_its_id() {
+    let world = EngineHarness::new(vec![answering_tool("scan", "found")]);
+    let finished = world.run("phone/scan", "{}").await;
+    assert_eq!(success_text(&finished), "found");
+    assert_eq!(finished.tool.unwrap().to_string(), "phone/scan");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_unknown_name_suggests_similar_tools_of_the_caller_only() {
+    let world = EngineHarness::new(vec![answering_tool("scan_page", "x"), answering_tool("ring", "x")]);
+    let finished = world.run("scan_pag", "{}").await;
+    assert_eq!(expect_error(&finished).message, "Tool scan_pag is not available");
+    assert_eq!(expect_error(&finished).hint.as_deref(), Some("Did you mean phone__scan_page?"));
+
+    let deny = RuleDefinition {
+        when: RuleCondition { tools: vec!["*/scan_page".to_owned()], ..RuleCondition::default() },
+        effect: Effect::Deny,
+        ..RuleDefinition::default()
+    };
+    let rules = PolicySettings { rules: vec![deny], ..PolicySettings::default() };
+    let policy = Policy::compile(&rules, &ApprovalSettings::default(), &PermissionSettings::default());
+    world.engine.set_policy(policy.unwrap());
+    for name in ["scan_pag", "phone/scan_page", "tv__scan_page"] {
+        assert_eq!(expect_error(&world.run(name, "{}").await).hint, None, "{name}");
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -49,8 +49,15 @@ fn full_names_and_unique_bare_names_find_the_tool() {
         ("battery", "which pc/battery phone/battery"),
         ("shell", "builtin/shell"),
         ("builtin__shell", "unknown"),
-        ("builtin/shell", "unknown"),
-        ("phone/scan", "unknown"),
+        ("builtin/shell", "builtin/shell"),
+        ("phone/scan", "phone/scan"),
+        ("phone/battery", "phone/battery"),
+        ("Phone/scan", "unknown"),
+        ("phone/Scan", "unknown"),
+        ("phone/", "unknown"),
+        ("/scan", "unknown"),
+        ("pc/scan", "unknown"),
+        ("nobody/scan", "unknown"),
         ("Phone__scan", "unknown"),
         ("phone__Scan", "unknown"),
         ("phone__", "unknown"),
@@ -90,12 +97,12 @@ fn a_denied_tool_does_not_exist_for_the_caller() {
         describe_lookup(&registry.snapshot().lookup(name, caller, |id, _| id.source == slug("phone")))
     };
     assert_eq!(only_phone("scan", &somebody), "phone/scan", "the other one does not make it ambiguous");
-    for name in ["pc__scan", "ring", "pc__ring"] {
+    for name in ["pc__scan", "pc/scan", "ring", "pc__ring", "pc/ring"] {
         assert_eq!(only_phone(name, &somebody), "unknown");
     }
     assert_eq!(only_phone("ring", &registered_caller(&pc)), "unknown", "on its own connection neither");
     drop(pc);
-    for name in ["pc__scan", "ring", "pc__ring"] {
+    for name in ["pc__scan", "pc/scan", "ring", "pc__ring", "pc/ring"] {
         assert_eq!(only_phone(name, &somebody), "unknown", "away or not");
     }
     drop(phone);
@@ -149,6 +156,40 @@ fn a_tool_named_like_anothers_full_name_is_not_mistaken_for_it() {
 }
 
 #[test]
+fn an_id_finds_its_tool_whatever_its_name_contains() {
+    let registry = Registry::new();
+    let phone = source(&registry, "phone", &["take photo", "a/b", "größe"]);
+    for id in ["phone/take photo", "phone/a/b", "phone/größe"] {
+        assert_eq!(lookup_from_outside(&registry, id), id);
+    }
+    drop(phone);
+    for id in ["phone/take photo", "phone/a/b"] {
+        assert_eq!(lookup_from_outside(&registry, id), format!("away {id}"));
+    }
+}
+
+#[test]
+fn a_tool_named_like_anothers_id_is_not_mistaken_for_it() {
+    let registry = Registry::new();
+    let own = source(&registry, "own", &["lights"]);
+    let evil = source(&registry, "evil", &["own/lights", "tv/volume"]);
+    let there = registered_caller(&evil);
+    for caller in [&there, &caller("somebody", Role::Client)] {
+        assert_eq!(lookup_as(&registry, caller, "own/lights"), "own/lights");
+    }
+    let hidden = |id: &ToolId, _: Option<&_>| id.source != slug("own");
+    let found = registry.snapshot().lookup("own/lights", &there, hidden);
+    assert_eq!(describe_lookup(&found), "unknown", "another tool does not stand in for one that is hidden");
+
+    drop(own);
+    assert_eq!(lookup_from_outside(&registry, "own/lights"), "away own/lights");
+    registry.forget(&slug("own"));
+    assert_eq!(lookup_from_outside(&registry, "own/lights"), "which evil/own/lights");
+    assert_eq!(lookup_from_outside(&registry, "tv/volume"), "which evil/tv/volume", "tv may come later");
+    assert_eq!(lookup_from_outside(&registry, "evil/tv/volume"), "evil/tv/volume");
+}
+
+#[test]
 fn bare_names_on_the_callers_connection_find_its_own_tools() {
     let registry = Registry::new();
     let phone = source(&registry, "phone", &["battery"]);
@@ -171,7 +212,7 @@ fn each_connection_of_a_source_uses_its_own_registration() {
         ToolLookup::Found(_, tool, _) => tool,
         other => panic!("{other:?}"),
     };
-    for name in ["scan", "phone__scan"] {
+    for name in ["scan", "phone__scan", "phone/scan"] {
         assert!(Arc::ptr_eq(&answers(&registered_caller(&first), name), &firsts), "{name}");
         assert!(Arc::ptr_eq(&answers(&registered_caller(&second), name), &seconds), "{name}");
         assert!(Arc::ptr_eq(&answers(&caller("x", Role::Client), name), &seconds), "{name}");

@@ -9,7 +9,7 @@ use super::*;
 use crate::testkit::caller;
 
 const SOURCES: [&str; 4] = ["phone", "pc", "own", "builtin"];
-const NAMES: [&str; 6] = ["a", "b", "phone__a", "odd name", "pc__odd", "c"];
+const NAMES: [&str; 7] = ["a", "b", "phone__a", "odd name", "pc__odd", "c", "pc/a"];
 
 #[derive(Debug, Clone)]
 enum RegistryChange {
@@ -90,13 +90,16 @@ impl RegistryModel {
             let is_it = ExposedName::of(&slug(source), name).as_str() == text;
             is_it && (*source != "builtin" || it.live().contains_key(*name))
         };
-        if let Some(full) = all().find(full) {
-            return one(full);
+        let id = |(source, name, it): &(&str, &str, &ModelSource)| {
+            format!("{source}/{name}") == text && (*source != "builtin" || it.live().contains_key(*name))
+        };
+        if let Some(exact) = all().find(full).or_else(|| all().find(id)) {
+            return one(exact);
         }
         let bare: Vec<_> = all().filter(|(_, name, _)| *name == text).collect();
         match bare.as_slice() {
             [] => ("unknown".to_owned(), None),
-            [only] if !text.contains("__") => one(*only),
+            [only] if !text.contains("__") && !text.contains('/') => one(*only),
             several => {
                 let ids = several.iter().map(|(source, name, _)| format!(" {source}/{name}"));
                 (format!("which{}", ids.collect::<String>()), None)
@@ -187,8 +190,9 @@ impl RegistryModelPair {
         let exposed = SOURCES
             .iter()
             .flat_map(|source| NAMES.iter().map(|name| ExposedName::of(&slug(source), name).to_string()));
+        let ids = SOURCES.iter().flat_map(|source| NAMES.iter().map(move |name| format!("{source}/{name}")));
         let bare = NAMES.iter().map(|name| (*name).to_owned());
-        for text in exposed.chain(bare) {
+        for text in exposed.chain(ids).chain(bare) {
             let (expected, expected_tool) = self.model.lookup(&text);
             let found = snapshot.lookup(&text, &caller("x", Role::Client), |_, _| true);
             prop_assert_eq!(lookup::describe_lookup(&found), expected, "{}", text);
