@@ -136,7 +136,8 @@ async fn a_follower_of_the_record_that_stops_reading() {
     // The follower gets the name of each call, known or not; the caller chooses its length.
     let long = "é".repeat(30 << 10);
     let answer = bench.caller.call(&long, json!({})).await;
-    assert_eq!(answer["message"], format!("Tool {long} is not available"), "the caller is told the whole");
+    // A message never repeats more than the start of a name.
+    assert_eq!(answer["message"], format!("Tool {}… is not available", "é".repeat(150)));
     let name = "x".repeat(5000);
     for _ in 0..30 {
         let mut calls = Vec::new();

@@ -49,6 +49,14 @@ pub struct GatewayStatus {
     #[serde(default)]
     #[cfg_attr(feature = "openapi", schema(required = true))]
     pub calls_abandoned: u64,
+    /// Memory of unfinished frames, bodies and queues of all peers, in bytes.
+    #[serde(default)]
+    #[cfg_attr(feature = "openapi", schema(required = true))]
+    pub memory_bytes: u64,
+    /// Maximum of `memory_bytes`: the setting `limits.memory_bytes`.
+    #[serde(default)]
+    #[cfg_attr(feature = "openapi", schema(required = true))]
+    pub memory_limit_bytes: u64,
     /// Questions that wait for an answer.
     #[serde(default)]
     #[cfg_attr(feature = "openapi", schema(required = true))]

@@ -2,8 +2,16 @@
 
 mod unique_keys;
 
+use std::sync::Arc;
+
 use serde_json::Value;
+use toolway_types::json::{MAX_VALUES, has_more_values_than};
+use toolway_types::text::shorten_error;
 use toolway_types::{JsonObject, RawJson};
+
+/// Length of arguments above which the parsed object is dropped on a blocking thread, in bytes. Dropping it
+/// takes nearly as long as parsing.
+const LARGE_BYTES: usize = 64 << 10;
 
 /// Arguments as given by a caller, not yet parsed.
 #[derive(Debug, Clone, Default)]
@@ -23,11 +31,13 @@ impl From<JsonObject> for RawArguments {
     }
 }
 
-/// Parsed arguments. They keep the caller's bytes, including key order and number forms.
+/// Parsed arguments. They keep the caller's bytes, including key order and number forms. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Arguments {
     raw: RawJson,
-    value: Value,
+    value: Arc<Value>,
+    /// The form for the record, if it was made in advance.
+    recorded: Option<RawJson>,
 }
 
 impl Arguments {
@@ -42,11 +52,10 @@ impl Arguments {
             RawArguments::Text(text) => return Self::parse_text(&text),
             RawArguments::Json(raw) => raw,
         };
-        match unique_keys::parse_value(&raw) {
-            Ok(Value::Null) => Ok(Self::empty()),
-            Ok(Value::String(text)) => Self::parse_text(&text),
-            Ok(value) => Self::from_parts(raw, value),
-            Err(error) => Err(format!("the arguments are not usable JSON: {error}")),
+        match parse_value(&raw)? {
+            Value::Null => Ok(Self::empty()),
+            Value::String(text) => Self::parse_text(&text),
+            value => Self::from_parts(raw, value),
         }
     }
 
@@ -54,16 +63,17 @@ impl Arguments {
         if text.trim().is_empty() {
             return Ok(Self::empty());
         }
-        let raw = RawJson::parse(text.trim())
-            .map_err(|error| format!("the arguments are not well-formed JSON: {error}"))?;
-        let value = unique_keys::parse_value(&raw)
-            .map_err(|error| format!("the arguments are not usable JSON: {error}"))?;
+        let raw = RawJson::parse(text.trim()).map_err(|error| {
+            let problem = shorten_error(&error);
+            format!("the arguments are not well-formed JSON: {problem}")
+        })?;
+        let value = parse_value(&raw)?;
         Self::from_parts(raw, value)
     }
 
     fn from_parts(raw: RawJson, value: Value) -> Result<Self, String> {
         let kind = match &value {
-            Value::Object(_) => return Ok(Self { raw, value }),
+            Value::Object(_) => return Ok(Self { raw, value: Arc::new(value), recorded: None }),
             Value::Array(_) => "an array",
             Value::String(_) => "a string",
             Value::Number(_) => "a number",
@@ -76,7 +86,8 @@ impl Arguments {
     /// Returns `{}`.
     #[must_use]
     pub fn empty() -> Self {
-        Self { raw: RawJson::empty_object(), value: Value::Object(JsonObject::new()) }
+        let value = Arc::new(Value::Object(JsonObject::new()));
+        Self { raw: RawJson::empty_object(), value, recorded: None }
     }
 
     /// The caller's own bytes.
@@ -93,12 +104,47 @@ impl Arguments {
 
     /// Takes the parsed object.
     #[must_use]
-    pub fn into_object(self) -> JsonObject {
-        match self.value {
+    pub fn into_object(mut self) -> JsonObject {
+        match Arc::unwrap_or_clone(std::mem::take(&mut self.value)) {
             Value::Object(object) => object,
             _ => JsonObject::new(),
         }
     }
+
+    /// Length of the caller's bytes.
+    pub(crate) fn len(&self) -> usize {
+        self.raw.get().len()
+    }
+
+    /// Stores the form for the record.
+    pub(crate) fn set_recorded(&mut self, recorded: RawJson) {
+        self.recorded = Some(recorded);
+    }
+
+    /// The form for the record, if it was stored.
+    pub(crate) fn recorded(&self) -> Option<&RawJson> {
+        self.recorded.as_ref()
+    }
+}
+
+impl Drop for Arguments {
+    fn drop(&mut self) {
+        if self.len() <= LARGE_BYTES || self.value.is_null() || Arc::strong_count(&self.value) > 1 {
+            return;
+        }
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            let value = std::mem::take(&mut self.value);
+            runtime.spawn_blocking(move || drop(value));
+        }
+    }
+}
+
+fn parse_value(raw: &RawJson) -> Result<Value, String> {
+    if has_more_values_than(raw.get().as_bytes(), MAX_VALUES) {
+        return Err(format!("the arguments have more than {MAX_VALUES} values"));
+    }
+    unique_keys::parse_value(raw)
+        .map_err(|error| format!("the arguments are not usable JSON: {}", shorten_error(&error)))
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use toolway_types::schema::{OptionalArgument, schema_of_arguments};
+use toolway_types::text::{shorten, shorten_error};
 use toolway_types::{Code, RawJson, SpecDocument, ToolAnnotations, ToolError, ToolOutput};
 
 use crate::arguments::Arguments;
@@ -106,6 +107,14 @@ impl ToolBuilder {
     }
 }
 
+/// Maximum length of an error message of such a tool, in bytes. It may quote arguments.
+const MAX_ERROR_MESSAGE: usize = 16 << 10;
+
+fn shorten_message(mut error: ToolError) -> ToolError {
+    error.message = shorten(&error.message, MAX_ERROR_MESSAGE);
+    error
+}
+
 struct FunctionTool<A, F> {
     spec: Arc<ToolSpec>,
     marks_dispatch: bool,
@@ -126,8 +135,8 @@ where
 
     async fn execute(&self, arguments: Arguments, cx: &CallContext) -> Result<ToolOutput, ToolError> {
         let arguments = serde_json::from_value(Value::Object(arguments.into_object()))
-            .map_err(|error| ToolError::new(Code::InvalidArguments, error.to_string()))?;
-        (self.run)(arguments, cx.clone()).await
+            .map_err(|error| ToolError::new(Code::InvalidArguments, shorten_error(&error)))?;
+        (self.run)(arguments, cx.clone()).await.map_err(shorten_message)
     }
 
     fn marks_dispatch(&self) -> bool {

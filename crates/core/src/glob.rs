@@ -3,10 +3,16 @@
 use std::fmt;
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use toolway_types::text::truncate;
 
 mod char_patterns;
 
 use char_patterns::CharPatterns;
+
+/// Maximum length of a pattern, in bytes.
+const MAX_PATTERN: usize = 1024;
+/// Maximum length of a pattern in a message, in bytes.
+const MAX_SHOWN_PATTERN: usize = 200;
 
 /// An invalid pattern.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -58,19 +64,24 @@ impl GlobPatterns {
         let mut set = GlobSetBuilder::new();
         for pattern in patterns {
             let pattern = pattern.as_ref();
-            let bad = |problem: String| GlobError { pattern: pattern.to_owned(), problem };
+            let bad = |problem: String| GlobError { pattern: truncate(pattern, MAX_SHOWN_PATTERN), problem };
             if pattern.is_empty() {
                 return Err(bad("it is empty".to_owned()));
+            }
+            if pattern.len() > MAX_PATTERN {
+                return Err(bad(format!(
+                    "it is {} bytes long; at most {MAX_PATTERN} are allowed",
+                    pattern.len()
+                )));
             }
             let glob = GlobBuilder::new(pattern).literal_separator(false).backslash_escape(true).build();
             set.add(glob.map_err(|error| bad(error.kind().to_string()))?);
             texts.push(pattern.to_owned());
         }
-        let set = set
-            .build()
-            .map_err(|error| GlobError { pattern: texts.join(", "), problem: error.kind().to_string() })?;
-        let by_char = CharPatterns::compile(&texts)
-            .map_err(|problem| GlobError { pattern: texts.join(", "), problem: problem.to_string() })?;
+        let all =
+            |problem: String| GlobError { pattern: truncate(&texts.join(", "), MAX_SHOWN_PATTERN), problem };
+        let set = set.build().map_err(|error| all(error.kind().to_string()))?;
+        let by_char = CharPatterns::compile(&texts).map_err(|problem| all(problem.to_string()))?;
         Ok(Self { kind: classify(&texts), patterns: texts, set, char_patterns: by_char })
     }
 

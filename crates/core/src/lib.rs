@@ -5,6 +5,7 @@
 //! pause it), and an injected wall clock for labels.
 
 pub mod arguments;
+pub mod blocking_pool;
 mod call;
 pub mod call_request;
 pub mod caller;
@@ -34,6 +35,7 @@ mod testkit;
 pub mod tool;
 
 pub use arguments::{Arguments, RawArguments};
+pub use blocking_pool::{BlockingPool, JobFailed};
 pub use call::idempotency::MAX_IDEMPOTENCY_KEY_BYTES;
 pub use call_request::CallRequest;
 pub use caller::{Caller, CallerRegistration, EntryPoint};
@@ -60,6 +62,6 @@ pub use registry::{
     suggestion_hint,
 };
 pub use run_clock::RunClock;
-pub use schema::{Schema, SchemaError};
+pub use schema::{CompileBudget, Schema, SchemaError};
 pub use spec::{SpecCache, SpecError, SpecFlag, ToolSpec};
 pub use tool::Tool;

@@ -1,5 +1,7 @@
 //! A JSON Schema: the source's own bytes and the compiled validator.
 
+mod compile_budget;
+mod compiled_schemas;
 mod complexity;
 mod cost;
 mod secrets;
@@ -7,12 +9,17 @@ mod subschemas;
 mod unknown_property;
 
 use std::fmt;
-use std::sync::{LazyLock, OnceLock};
+use std::sync::{Arc, LazyLock};
 
 use jsonschema::{PatternOptions, ValidationError, Validator};
 use serde_json::Value;
 use toolway_types::RawJson;
-use toolway_types::text::truncate;
+use toolway_types::pattern::{BACKTRACK_LIMIT, ENGINE_CACHE_LIMIT, ENGINE_SIZE_LIMIT, SchemaPatterns};
+use toolway_types::text::{shorten_error, truncate};
+
+pub use compile_budget::CompileBudget;
+pub(crate) use compiled_schemas::CompiledSchemas;
+use compiled_schemas::ValidatorSlot;
 
 use complexity::SchemaComplexity;
 use cost::CostWalk;
@@ -31,8 +38,8 @@ const MAX_UNKNOWN_PROPERTY_TEXT: usize = 600;
 const MAX_LISTING_STEPS: u64 = 20_000;
 /// Maximum number of steps to validate a value. Above it, the value is refused.
 const MAX_VALIDATION_STEPS: u64 = 50_000_000;
-/// Maximum number of backtracking attempts of a pattern with look-around or back-references on one text.
-const BACKTRACK_LIMIT: usize = 10_000;
+/// Size of a compiled schema as a multiple of its text.
+const COMPILED_SIZE_FACTOR: u64 = 10;
 
 /// Maximum length of arguments that are validated inline, in bytes.
 const MAX_INLINE_BYTES: usize = 64 << 10;
@@ -40,6 +47,8 @@ const MAX_INLINE_BYTES: usize = 64 << 10;
 const MAX_INLINE_WEIGHT: u32 = 5_000;
 /// Maximum product of the two: some milliseconds in the worst case.
 const MAX_INLINE_STEPS: u64 = 1 << 20;
+/// Maximum size of a schema's compiled patterns that are compiled inline, in bytes: about a millisecond.
+const MAX_INLINE_PATTERN_BYTES: u64 = 128 << 10;
 
 /// Schema used in place of a missing one: an object with any content.
 static ANY_OBJECT: LazyLock<Value> = LazyLock::new(|| serde_json::json!({ "type": "object" }));
@@ -59,15 +68,20 @@ pub enum SchemaError {
     /// Validation against the schema would be too expensive, or never end.
     #[error("the schema {0}")]
     TooComplex(String),
+    /// The source has used up what it may compile.
+    #[error("{0}")]
+    OverBudget(String),
 }
 
 /// A valid JSON Schema (draft 2020-12, or the draft in its `$schema`). Nothing is ever fetched.
 ///
 /// It is compiled once when it is created, as a check, and again on first use: a compiled schema takes ten
-/// times the memory of its text, and most offered tools are never called.
+/// times the memory of its text, and most offered tools are never called. Of the schemas of a cache, those
+/// that were not used for the longest time lose their compiled form when all take too much memory.
 pub struct Schema {
     raw: Option<RawJson>,
-    validator: OnceLock<Option<Validator>>,
+    validator: Arc<ValidatorSlot>,
+    patterns: SchemaPatterns,
     /// Names of secret values that must not be recorded; None if nothing is marked.
     secrets: Option<Box<SecretProperties>>,
     complexity: SchemaComplexity,
@@ -80,7 +94,15 @@ impl Schema {
     /// # Errors
     /// [`SchemaError`] describes the problem.
     pub fn from_parameters(raw: Option<&RawJson>) -> Result<Self, SchemaError> {
-        Self::from_object_schema(raw, true)
+        Self::from_parameters_within(raw, &mut CompileBudget::of_one_schema())
+    }
+
+    /// Like [`Schema::from_parameters`], as part of a source with a budget.
+    pub(crate) fn from_parameters_within(
+        raw: Option<&RawJson>,
+        budget: &mut CompileBudget,
+    ) -> Result<Self, SchemaError> {
+        Self::from_object_schema(raw, Some(budget))
     }
 
     /// Creates the schema of a tool that is part of the program and known to be valid. It is only compiled at
@@ -90,10 +112,14 @@ impl Schema {
     /// # Errors
     /// [`SchemaError`] if it does not describe an object.
     pub(crate) fn from_program(raw: Option<&RawJson>) -> Result<Self, SchemaError> {
-        Self::from_object_schema(raw, false)
+        Self::from_object_schema(raw, None)
     }
 
-    fn from_object_schema(raw: Option<&RawJson>, is_tried: bool) -> Result<Self, SchemaError> {
+    /// Creates a schema, and tries to compile it if there is a budget for it.
+    fn from_object_schema(
+        raw: Option<&RawJson>,
+        budget: Option<&mut CompileBudget>,
+    ) -> Result<Self, SchemaError> {
         let value = raw.map_or(Ok(Value::Null), parse_schema)?;
         let (raw, value) = match &value {
             Value::Null => (None, &*ANY_OBJECT),
@@ -107,9 +133,9 @@ impl Schema {
             },
             other => return Err(SchemaError::NotAnObject(json_type_name(other))),
         };
-        match is_tried {
-            true => Self::compile(raw.cloned(), value),
-            false => Self::without_compiling(raw.cloned(), value),
+        match budget {
+            Some(budget) => Self::compile(raw.cloned(), value, budget),
+            None => Self::without_compiling(raw.cloned(), value),
         }
     }
 
@@ -118,37 +144,57 @@ impl Schema {
     /// # Errors
     /// [`SchemaError`] describes the problem.
     pub fn from_output(raw: &RawJson) -> Result<Self, SchemaError> {
+        Self::from_output_within(raw, &mut CompileBudget::of_one_schema())
+    }
+
+    /// Like [`Schema::from_output`], as part of a source with a budget.
+    pub(crate) fn from_output_within(raw: &RawJson, budget: &mut CompileBudget) -> Result<Self, SchemaError> {
         let value = parse_schema(raw)?;
         if !value.is_object() {
             return Err(SchemaError::NotAnObject(json_type_name(&value)));
         }
-        Self::compile(Some(raw.clone()), &value)
+        Self::compile(Some(raw.clone()), &value, budget)
     }
 
-    fn compile(raw: Option<RawJson>, value: &Value) -> Result<Self, SchemaError> {
+    fn compile(raw: Option<RawJson>, value: &Value, budget: &mut CompileBudget) -> Result<Self, SchemaError> {
         let schema = Self::without_compiling(raw, value)?;
-        build_validator(value)
-            .map_err(|error| SchemaError::DoesNotCompile(truncate(&error.to_string(), MAX_VIOLATION_TEXT)))?;
+        budget.spend(schema.patterns)?;
+        build_validator(value).map_err(|error| SchemaError::DoesNotCompile(shorten_error(&error)))?;
         Ok(schema)
     }
 
     fn without_compiling(raw: Option<RawJson>, value: &Value) -> Result<Self, SchemaError> {
         let shape = SchemaComplexity::measure(value).map_err(SchemaError::TooComplex)?;
+        let patterns = SchemaPatterns::of(value).map_err(SchemaError::TooComplex)?;
+        let text = raw.as_ref().map_or(0, |raw| raw.get().len() as u64);
+        let bytes = text.saturating_mul(COMPILED_SIZE_FACTOR).saturating_add(patterns.bytes_in_use());
         Ok(Self {
             raw,
-            validator: OnceLock::new(),
+            validator: Arc::new(ValidatorSlot::new(bytes, None)),
+            patterns,
             secrets: SecretProperties::of(value).map(Box::new),
             complexity: shape,
         })
     }
 
+    /// Counts the compiled form in the memory of a cache, which may drop it again.
+    #[must_use]
+    pub(crate) fn counted_in(mut self, compiled: &Arc<CompiledSchemas>) -> Self {
+        self.validator = Arc::new(ValidatorSlot::new(self.validator.bytes(), Some(Arc::clone(compiled))));
+        self
+    }
+
     /// Validator of the schema. None only if a schema that compiled before no longer does, or never did.
-    fn validator(&self) -> Option<&Validator> {
-        let compile = || match &self.raw {
+    fn validator(&self) -> Arc<Option<Validator>> {
+        self.validator.get_or_compile(|| match &self.raw {
             None => build_validator(&ANY_OBJECT).ok(),
             Some(raw) => build_validator(&raw.to_value()).ok(),
-        };
-        self.validator.get_or_init(compile).as_ref()
+        })
+    }
+
+    /// Patterns of the schema.
+    pub(crate) fn patterns(&self) -> SchemaPatterns {
+        self.patterns
     }
 
     /// The source's own bytes; None if there was no schema.
@@ -169,14 +215,16 @@ impl Schema {
 
     /// True if validating arguments of this length is too expensive for a task that others wait for.
     pub(crate) fn is_heavy_for(&self, bytes: usize) -> bool {
+        let compiles_long = self.patterns.bytes > MAX_INLINE_PATTERN_BYTES && !self.validator.is_compiled();
         bytes > MAX_INLINE_BYTES
+            || compiles_long
             || self.complexity.weight > MAX_INLINE_WEIGHT
             || u64::from(self.complexity.weight).saturating_mul(bytes as u64) > MAX_INLINE_STEPS
     }
 
     /// True if the value is valid.
     pub(crate) fn is_valid(&self, value: &Value) -> bool {
-        self.validator().is_some_and(|validator| validator.is_valid(value))
+        self.validator().as_ref().as_ref().is_some_and(|validator| validator.is_valid(value))
     }
 
     /// True if validating the value takes few enough steps. Only useful for heavy validations.
@@ -223,7 +271,10 @@ impl Schema {
             let text = if masked { error.masked().to_string() } else { error.to_string() };
             format!("{place}: {}", truncate(&text, MAX_VIOLATION_TEXT))
         };
-        let Some(validator) = self.validator() else { return vec!["the schema does not compile".to_owned()] };
+        let validator = self.validator();
+        let Some(validator) = validator.as_ref() else {
+            return vec!["the schema does not compile".to_owned()];
+        };
         if !self.can_list(value) {
             if self.complexity.has_unresolved_references
                 || self.complexity.is_recursive
@@ -266,13 +317,17 @@ impl fmt::Debug for Schema {
 /// Parses a schema. Text can match the JSON grammar and still not be a value: half of a surrogate pair, a
 /// number out of range, too deep nesting.
 fn parse_schema(raw: &RawJson) -> Result<Value, SchemaError> {
-    raw.to().map_err(|error| SchemaError::DoesNotCompile(truncate(&error.to_string(), MAX_VIOLATION_TEXT)))
+    raw.to().map_err(|error| SchemaError::DoesNotCompile(shorten_error(&error)))
 }
 
 /// Builds the validator. Formats are annotations in every draft. Patterns match in linear time, except those
-/// with look-around or back-references, which use limited backtracking.
+/// with look-around or back-references, which use limited backtracking. Their size was estimated before; the
+/// engine's own limits hold even where the estimate is wrong.
 fn build_validator(schema: &Value) -> Result<Validator, ValidationError<'static>> {
-    let patterns = PatternOptions::fancy_regex().backtrack_limit(BACKTRACK_LIMIT);
+    let patterns = PatternOptions::fancy_regex()
+        .backtrack_limit(BACKTRACK_LIMIT)
+        .size_limit(ENGINE_SIZE_LIMIT)
+        .dfa_size_limit(ENGINE_CACHE_LIMIT);
     jsonschema::options()
         .offline()
         .should_validate_formats(false)

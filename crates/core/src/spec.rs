@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use toolway_types::name::is_invisible;
+use toolway_types::pattern::SchemaPatterns;
 use toolway_types::{NameError, RawJson, SpecDocument, ToolAnnotations, ToolName};
 
 use crate::schema::{Schema, SchemaError};
@@ -74,7 +75,7 @@ pub struct ToolSpec {
 }
 
 impl ToolSpec {
-    /// Compiles a spec without sharing. Registrations use a [`SpecCache`].
+    /// Compiles a spec without sharing, for a tool that the owner defined. Registrations use a [`SpecCache`].
     ///
     /// # Errors
     /// [`SpecError`] describes the problem.
@@ -164,6 +165,16 @@ impl ToolSpec {
     #[must_use]
     pub fn output(&self) -> Option<&Schema> {
         self.output.as_deref()
+    }
+
+    /// Patterns of the schemas, which a [`CompileBudget`](crate::CompileBudget) counts.
+    #[must_use]
+    pub fn patterns(&self) -> SchemaPatterns {
+        let mut patterns = self.parameters.patterns();
+        if let Some(output) = &self.output {
+            patterns.add(output.patterns());
+        }
+        patterns
     }
 
     /// Annotations from the source, trusted only if the owner trusts the source.

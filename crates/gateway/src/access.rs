@@ -37,6 +37,8 @@ pub use rejection::AuthRejection;
 pub use token::{DeviceBinding, TokenEndReason, TokenState};
 pub use tokens::{AccessTokens, LOCAL_DEVICE_ID, NewToken, OWNER_ID};
 
+use crate::peer_connection::PeerConnection;
+use crate::principal_shares::NoPlace;
 use crate::settings::Settings;
 use forwarded::TrustedProxies;
 use interfaces::InterfaceAddresses;
@@ -108,7 +110,7 @@ impl AccessControl {
             Some(token) => self.tokens.find(&token),
             None => Err(AuthRejection::Missing { in_query: authentication::has_query_token(parts) }),
         };
-        self.count_failure(parts, found)
+        self.count_connection(parts, found)
     }
 
     /// Finds the token of a request, which may be one of the issuer if the request is for MCP.
@@ -123,20 +125,30 @@ impl AccessControl {
         match (&self.issuer, token) {
             (Some(issuer), Some(token)) if authentication::is_for_mcp(parts.uri.path()) => {
                 let found = issuer.check(&token).await;
-                self.count_failure(parts, found)
+                self.count_connection(parts, found)
             }
             _ => self.authenticate(parts),
         }
     }
 
-    /// Counts requests without a valid token against their address.
-    fn count_failure(
+    /// Counts the connection of a request with a valid token, and requests without one against their address.
+    fn count_connection(
         &self,
         parts: &http::request::Parts,
         found: Result<Arc<TokenState>, AuthRejection>,
     ) -> Result<Arc<TokenState>, AuthRejection> {
+        let found = found.and_then(|token| {
+            take_connection(parts, &token)?;
+            Ok(token)
+        });
         found.map_err(|refusal| {
-            if matches!(refusal, AuthRejection::ScopeMissing { .. } | AuthRejection::IssuerUnreachable) {
+            if matches!(
+                refusal,
+                AuthRejection::ScopeMissing { .. }
+                    | AuthRejection::IssuerUnreachable
+                    | AuthRejection::TooManyConnections(_)
+                    | AuthRejection::NoConnectionLeft(_)
+            ) {
                 return refusal;
             }
             match parts.extensions.get::<EffectiveClient>().map(|it| self.failed_sign_ins.attempt(it.ip)) {
@@ -172,4 +184,16 @@ impl AccessControl {
     pub async fn issue_local_device(&self) -> Result<SecretString, AccessError> {
         self.tokens.issue_local_device().await
     }
+}
+
+/// Takes a place for the request's connection among those of the token.
+fn take_connection(parts: &http::request::Parts, token: &TokenState) -> Result<(), AuthRejection> {
+    let Some(connection) = parts.extensions.get::<PeerConnection>() else { return Ok(()) };
+    let peer = parts.extensions.get::<ConnectionInfo>().map(|info| info.peer.ip().to_canonical());
+    let client = parts.extensions.get::<EffectiveClient>().map(|client| client.ip);
+    let is_proxied = peer != client;
+    connection.identify(&token.principal, is_proxied).map_err(|refusal| match refusal {
+        NoPlace::ShareUsed(limit) => AuthRejection::TooManyConnections(limit),
+        NoPlace::Full(limit) => AuthRejection::NoConnectionLeft(limit),
+    })
 }

@@ -6,11 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use secrecy::SecretString;
-use tokio::sync::Semaphore;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use toolway_core::{ActiveGrants, Engine, EngineParts, EngineSettings, Registry, SpecCache};
+use toolway_core::{ActiveGrants, BlockingPool, Engine, EngineParts, EngineSettings, Registry, SpecCache};
 use toolway_mcp::oauth::OauthHttpClient;
 use toolway_store::{Durability as StoreDurability, Store, StoreError, StoreOptions};
 use toolway_types::Clock;
@@ -24,7 +23,10 @@ use crate::grants::{self, DatabaseGrantStore};
 use crate::http;
 use crate::listener::GatewayAddress;
 use crate::mcp::{McpParts, McpService};
+use crate::memory_budget::{MemoryBudget, machine};
 use crate::metrics::GatewayMetrics;
+use crate::peer_connection::ConnectionPool;
+use crate::principal_shares::PrincipalShares;
 use crate::router;
 use crate::rules::{PolicyRules, SettingsOrigin};
 use crate::server::{self, BindError, ListenerHandle, ServeOptions};
@@ -33,6 +35,11 @@ use crate::sources::{DeviceSources, SourceLimits};
 use crate::state::{AppState, ReloadError};
 use crate::tls::{ListenerTls, TlsError};
 use crate::tool_changes::ToolChangeTracker;
+
+/// Maximum number of large JSON texts that are parsed at the same time.
+const MAX_PARSE_JOBS: usize = 4;
+/// Maximum number of those of one principal.
+const MAX_PARSE_JOBS_PER_PRINCIPAL: usize = 2;
 
 /// Options for starting a gateway.
 #[derive(Debug)]
@@ -158,6 +165,7 @@ impl Gateway {
         .await?;
         let specs = Arc::new(SpecCache::default());
         let closing = CancellationToken::new();
+        let parse_jobs = Arc::new(BlockingPool::new(MAX_PARSE_JOBS, MAX_PARSE_JOBS_PER_PRINCIPAL));
         let mcp = McpService::open(McpParts {
             engine: &engine,
             registry: &registry,
@@ -165,6 +173,7 @@ impl Gateway {
             sources: &sources,
             changes: &changes,
             clock: &clock,
+            parse_jobs: &parse_jobs,
             data_dir: &data_dir,
             tool_env: &tools,
             settings: &settings,
@@ -183,7 +192,16 @@ impl Gateway {
             public_url: settings.public_url.clone(),
         };
         let app = Arc::new(AppState {
-            event_streams: Arc::new(Semaphore::new(settings.limits.sse_streams)),
+            parse_jobs,
+            connection_pool: ConnectionPool::new(
+                settings.limits.connections,
+                settings.limits.connections_per_principal,
+            ),
+            memory: MemoryBudget::new(
+                settings.limits.memory_bytes.map_or_else(machine::default_bytes, |bytes| bytes as u64),
+                settings.limits.frame_bytes as u64,
+            ),
+            event_streams: PrincipalShares::new(settings.limits.sse_streams),
             settings: Arc::new(settings),
             clock,
             store,
@@ -220,6 +238,7 @@ impl Gateway {
                 router: router::router(Arc::clone(&app)),
                 tls: app.tls.clone(),
                 max_connections: app.settings.limits.connections,
+                pool: Arc::clone(&app.connection_pool),
                 handshake_timeout: app.settings.timeouts.request_s.duration(),
                 open_connections: app.connections.clone(),
             },

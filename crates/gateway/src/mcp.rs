@@ -15,7 +15,7 @@ use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
-use toolway_core::{Engine, Registry, SpecCache};
+use toolway_core::{BlockingPool, Engine, Registry, SpecCache};
 use toolway_mcp::definition::ServerDefinition;
 use toolway_mcp::definition::{ApplyServersFn, ServerDefinitions, ServerDefinitionsDeps, SettingsServers};
 use toolway_mcp::offering::OfferingRegistry;
@@ -98,6 +98,7 @@ pub(crate) struct McpParts<'a> {
     pub(crate) sources: &'a Arc<DeviceSources>,
     pub(crate) changes: &'a Arc<ToolChangeTracker>,
     pub(crate) clock: &'a Arc<dyn Clock>,
+    pub(crate) parse_jobs: &'a Arc<BlockingPool>,
     pub(crate) data_dir: &'a Path,
     pub(crate) tool_env: &'a ToolEnv,
     pub(crate) settings: &'a Settings,
@@ -158,6 +159,7 @@ impl McpService {
             env!("CARGO_PKG_VERSION"),
             settings.timeouts.approval_s.duration(),
             Arc::clone(parts.clock),
+            Arc::clone(parts.parse_jobs),
         );
         let most = settings.mcp.max_sessions;
         let sessions = McpSessions::new(McpSessionLimits {

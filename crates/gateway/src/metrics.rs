@@ -58,6 +58,16 @@ pub struct MetricsSnapshot {
     pub tools: usize,
     /// Calls in flight.
     pub calls_in_flight: usize,
+    /// Open connections whose peers have not shown a token yet.
+    pub connections_without_token: usize,
+    /// Memory that peers hold, in bytes.
+    pub memory_used: u64,
+    /// Maximum of it.
+    pub memory_limit: u64,
+    /// Connections that were closed, because others needed the memory.
+    pub memory_closed: u64,
+    /// Estimated size of the compiled schemas in use, in bytes.
+    pub schema_bytes: u64,
     /// Cancelled runs that still execute.
     pub calls_abandoned: u64,
     /// Call records that were written.
@@ -88,6 +98,11 @@ pub struct GatewayMetrics {
 #[derive(Debug, Default)]
 struct SampledMetrics {
     connections: Gauge<i64, AtomicI64>,
+    without_token: Gauge<i64, AtomicI64>,
+    memory_used: Gauge<i64, AtomicI64>,
+    memory_limit: Gauge<i64, AtomicI64>,
+    memory_closed: Counter<u64, AtomicU64>,
+    schema_bytes: Gauge<i64, AtomicI64>,
     sources: Gauge<i64, AtomicI64>,
     tools: Gauge<i64, AtomicI64>,
     in_flight: Gauge<i64, AtomicI64>,
@@ -121,6 +136,31 @@ impl Default for GatewayMetrics {
         registry.register("results_discarded", "Results of devices without a pending call", results.clone());
         registry.register("requests_refused", "Refused requests and messages, by code", refused.clone());
         registry.register("connections", "Open connections, including WebSockets", read.connections.clone());
+        registry.register(
+            "connections_without_token",
+            "Open connections whose peers have not shown a token yet",
+            read.without_token.clone(),
+        );
+        registry.register(
+            "peer_memory_bytes",
+            "Memory of unfinished frames, bodies and queues of peers",
+            read.memory_used.clone(),
+        );
+        registry.register(
+            "peer_memory_limit_bytes",
+            "Maximum memory of peers (limits.memory_bytes)",
+            read.memory_limit.clone(),
+        );
+        registry.register(
+            "connections_closed_for_memory",
+            "Connections closed because others needed their memory",
+            read.memory_closed.clone(),
+        );
+        registry.register(
+            "compiled_schema_bytes",
+            "Estimated memory of compiled schemas",
+            read.schema_bytes.clone(),
+        );
         registry.register("sources", "Sources whose tools can be called now", read.sources.clone());
         registry.register("tools", "Tools that can be called now", read.tools.clone());
         registry.register("calls_in_flight", "Calls in flight", read.in_flight.clone());
@@ -208,6 +248,11 @@ impl GatewayMetrics {
         let gauge =
             |gauge: &Gauge<i64, AtomicI64>, value: u64| gauge.set(i64::try_from(value).unwrap_or(i64::MAX));
         gauge(&self.sampled.connections, readings.connections as u64);
+        gauge(&self.sampled.without_token, readings.connections_without_token as u64);
+        gauge(&self.sampled.memory_used, readings.memory_used);
+        gauge(&self.sampled.memory_limit, readings.memory_limit);
+        gauge(&self.sampled.schema_bytes, readings.schema_bytes);
+        self.sampled.memory_closed.inner().store(readings.memory_closed, Relaxed);
         gauge(&self.sampled.sources, readings.sources as u64);
         gauge(&self.sampled.tools, readings.tools as u64);
         gauge(&self.sampled.in_flight, readings.calls_in_flight as u64);

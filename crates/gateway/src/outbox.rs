@@ -4,21 +4,31 @@ use axum::extract::ws::Utf8Bytes;
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TrySendError;
 
+use crate::memory_budget::{MemoryAccount, MemoryReservation};
+
 /// An entry of the queue.
 #[derive(Debug)]
 pub(crate) enum OutgoingFrame {
     /// A frame that the peer waits for.
-    Text(Utf8Bytes),
+    Text(QueuedText),
     /// A frame that nobody waits for. It may be sent with the next one.
-    Lazy(Utf8Bytes),
+    Lazy(QueuedText),
     /// A ping.
     Ping,
+}
+
+/// The text of a queued frame, with the memory that it takes.
+#[derive(Debug)]
+pub(crate) struct QueuedText {
+    pub(crate) text: Utf8Bytes,
+    pub(crate) memory: MemoryReservation,
 }
 
 /// The sending side of a connection's queue. Cheap to clone.
 #[derive(Debug, Clone)]
 pub(crate) struct Outbox {
     queue: mpsc::Sender<OutgoingFrame>,
+    account: MemoryAccount,
 }
 
 /// The connection is closed.
@@ -26,20 +36,33 @@ pub(crate) struct Outbox {
 pub(crate) struct PeerGone;
 
 impl Outbox {
-    pub(crate) fn new(capacity: usize) -> (Self, mpsc::Receiver<OutgoingFrame>) {
+    /// Creates a queue whose frames count in the account of the connection.
+    pub(crate) fn new(capacity: usize, account: MemoryAccount) -> (Self, mpsc::Receiver<OutgoingFrame>) {
         let (queue, receiver) = mpsc::channel(capacity);
-        (Self { queue }, receiver)
+        (Self { queue, account }, receiver)
+    }
+
+    /// Reserves memory for a frame. Closes the connection if there is none: its peer does not read what waits
+    /// already.
+    fn reserve(&self, text: Utf8Bytes) -> Result<QueuedText, PeerGone> {
+        match self.account.reserve(text.len()) {
+            Ok(memory) => Ok(QueuedText { text, memory }),
+            Err(_) => {
+                self.account.close();
+                Err(PeerGone)
+            }
+        }
     }
 
     /// Queues a frame, and waits while the queue is full. The wait ends, because the writer closes a connection that
     /// does not read.
     pub(crate) async fn send(&self, frame: impl Into<Utf8Bytes>) -> Result<(), PeerGone> {
-        self.put(OutgoingFrame::Text(frame.into())).await
+        self.put(OutgoingFrame::Text(self.reserve(frame.into())?)).await
     }
 
     /// Queues a frame that may be sent with the next one.
     pub(crate) async fn send_lazily(&self, frame: impl Into<Utf8Bytes>) -> Result<(), PeerGone> {
-        self.put(OutgoingFrame::Lazy(frame.into())).await
+        self.put(OutgoingFrame::Lazy(self.reserve(frame.into())?)).await
     }
 
     /// Tries before it waits: the queue is rarely full, and trying is faster.
@@ -53,7 +76,8 @@ impl Outbox {
 
     /// Queues a frame if the queue is not full. Returns whether it did.
     pub(crate) fn try_send(&self, frame: impl Into<Utf8Bytes>) -> bool {
-        self.queue.try_send(OutgoingFrame::Text(frame.into())).is_ok()
+        let Ok(queued) = self.reserve(frame.into()) else { return false };
+        self.queue.try_send(OutgoingFrame::Text(queued)).is_ok()
     }
 
     /// Queues a ping if the queue is not full. A connection with a full queue needs no ping.

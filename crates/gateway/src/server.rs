@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::listener::{AcceptBackoff, ConnectionContext, ConnectionRefusal, serve_connection};
+use crate::peer_connection::ConnectionPool;
 use crate::settings::ListenAddress;
 use crate::tls::ListenerTls;
 
@@ -53,6 +54,8 @@ pub struct ServeOptions {
     pub tls: Option<Arc<ListenerTls>>,
     /// Maximum number of open connections.
     pub max_connections: usize,
+    /// The connections, with their places within the limits.
+    pub(crate) pool: Arc<ConnectionPool>,
     /// Maximum time for a handshake and for each request head.
     pub handshake_timeout: Duration,
     /// Tracks open connections, including WebSockets.
@@ -97,6 +100,7 @@ pub fn serve(listener: TcpListener, options: ServeOptions) -> ListenerHandle {
     let terms = ConnectionContext {
         router: options.router,
         tls: options.tls,
+        pool: options.pool,
         handshake_timeout: options.handshake_timeout,
         graceful_shutdown: finish.clone(),
         abort,

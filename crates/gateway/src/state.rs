@@ -4,12 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::FromRef;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use toolway_core::consent::{AnswerError, ConsentDecision, ConsentScope, Question, QuestionKind};
-use toolway_core::{Engine, Registry, SpecCache};
+use toolway_core::{BlockingPool, Engine, Registry, SpecCache};
 use toolway_store::{Store, StoreError};
 use toolway_types::{Clock, Principal};
 use toolway_wire::limits::ConnectionLimits;
@@ -21,7 +20,10 @@ use crate::gateway_tools::GatewayTools;
 use crate::grants;
 use crate::listener::GatewayAddress;
 use crate::mcp::McpService;
+use crate::memory_budget::MemoryBudget;
 use crate::metrics::{GatewayMetrics, MetricsSnapshot};
+use crate::peer_connection::ConnectionPool;
+use crate::principal_shares::{NoPlace, PrincipalShares, SharedPlace};
 use crate::rules::PolicyRules;
 use crate::settings::Settings;
 use crate::sources::DeviceSources;
@@ -44,8 +46,14 @@ pub enum ReloadError {
 
 /// The maximum number of event streams is open.
 #[derive(Debug, thiserror::Error)]
-#[error("{0} event streams are open already")]
-pub(crate) struct TooManyEventStreams(usize);
+pub(crate) enum TooManyEventStreams {
+    /// In total.
+    #[error("{0} event streams are open already")]
+    InTotal(usize),
+    /// Of this principal.
+    #[error("this token has {0} event streams open already")]
+    OfPrincipal(usize),
+}
 
 /// The parts of a running gateway.
 #[derive(Debug)]
@@ -80,12 +88,18 @@ pub struct AppState {
     pub(crate) call_tail: CallTail,
     /// Compiled specs. Equal specs share one.
     pub specs: Arc<SpecCache>,
+    /// Places for parsing large JSON on blocking threads.
+    pub(crate) parse_jobs: Arc<BlockingPool>,
     /// TLS, if it is on.
     pub tls: Option<Arc<ListenerTls>>,
     /// The gateway's address.
     pub address: GatewayAddress,
-    /// Permits for open event streams.
-    pub(crate) event_streams: Arc<Semaphore>,
+    /// The memory that peers may hold.
+    pub(crate) memory: Arc<MemoryBudget>,
+    /// The connections of the listener.
+    pub(crate) connection_pool: Arc<ConnectionPool>,
+    /// Places for open event streams.
+    pub(crate) event_streams: Arc<PrincipalShares>,
     /// Open connections, including WebSockets.
     pub connections: TaskTracker,
     /// Cancelled when the gateway closes its connections.
@@ -199,10 +213,16 @@ impl AppState {
     /// Reserves one of the limited event streams.
     ///
     /// # Errors
-    /// [`TooManyEventStreams`] if the limit is reached.
-    pub(crate) fn reserve_event_stream(&self) -> Result<OwnedSemaphorePermit, TooManyEventStreams> {
-        let limit = self.settings.limits.sse_streams;
-        Arc::clone(&self.event_streams).try_acquire_owned().map_err(|_| TooManyEventStreams(limit))
+    /// [`TooManyEventStreams`] if a limit is reached.
+    pub(crate) fn reserve_event_stream(
+        &self,
+        principal: &Principal,
+    ) -> Result<SharedPlace, TooManyEventStreams> {
+        let share = self.settings.limits.sse_streams_per_principal;
+        self.event_streams.take(principal, share).map_err(|refusal| match refusal {
+            NoPlace::Full(limit) => TooManyEventStreams::InTotal(limit),
+            NoPlace::ShareUsed(limit) => TooManyEventStreams::OfPrincipal(limit),
+        })
     }
 
     /// Returns the interval between pings of a connection.
@@ -247,8 +267,14 @@ impl AppState {
     pub fn metrics_snapshot(&self) -> MetricsSnapshot {
         let snapshot = self.registry.snapshot();
         let health = self.store.health();
+        let memory = self.memory.usage();
         MetricsSnapshot {
             connections: self.connections.len(),
+            connections_without_token: self.connection_pool.anonymous(),
+            memory_used: memory.used,
+            memory_limit: memory.total,
+            memory_closed: memory.closed,
+            schema_bytes: self.specs.compiled_bytes(),
             sources: snapshot.sources().filter(|(_, source)| source.is_online()).count(),
             tools: snapshot.tools().count(),
             calls_in_flight: self.engine.in_flight(),

@@ -42,7 +42,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rmcp::model::Implementation;
-use toolway_core::Engine;
+use toolway_core::{BlockingPool, Engine};
 use toolway_types::Clock;
 
 pub use self::client_scope::{ClientScope, EndpointScope, PROMPTS_FEATURE, RESOURCES_FEATURE};
@@ -62,6 +62,8 @@ pub struct McpServerState {
     pub(crate) server_info: Implementation,
     /// `server_info` as JSON.
     pub(crate) server_info_json: String,
+    /// Places for parsing long messages.
+    pub(crate) parse_jobs: Arc<BlockingPool>,
     /// Timeout for a client's answer to a question.
     pub(crate) answer_timeout: Duration,
 }
@@ -75,7 +77,8 @@ impl std::fmt::Debug for McpServerState {
 }
 
 impl McpServerState {
-    /// Creates the state of a gateway of this version. A client has `timeout` to answer a question.
+    /// Creates the state of a gateway of this version. A client has `timeout` to answer a question. `parse_jobs` has the
+    /// places for parsing long messages.
     #[must_use]
     pub fn new(
         engine: Arc<Engine>,
@@ -83,6 +86,7 @@ impl McpServerState {
         version: &'static str,
         timeout: Duration,
         clock: Arc<dyn Clock>,
+        parse_jobs: Arc<BlockingPool>,
     ) -> Arc<Self> {
         let server = Implementation::new("toolway", version);
         let server_json = serde_json::to_string(&server).unwrap_or_else(|_| "{}".to_owned());
@@ -94,6 +98,7 @@ impl McpServerState {
             page_cache: page_cache::ToolPageCache::default(),
             server_info: server,
             server_info_json: server_json,
+            parse_jobs,
             answer_timeout: timeout,
         })
     }

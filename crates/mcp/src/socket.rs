@@ -18,6 +18,7 @@ use rmcp::model::ProtocolVersion;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
+use toolway_core::JobFailed;
 
 use self::ledger::{RequestLedger, RequestRejection};
 use crate::server::socket_parts::{
@@ -79,7 +80,7 @@ impl McpConnection {
 
     /// Serves the connection until it ends or `cancel` is cancelled. Running requests end with it.
     pub async fn serve(mut self, cancel: CancellationToken) {
-        let mut parsing: Option<JoinHandle<ParsedText>> = None;
+        let mut parsing: Option<JoinHandle<Result<ParsedText, JobFailed>>> = None;
         let most_running = self.config.max_requests_in_flight.saturating_add(MAX_PENDING_REPLIES);
         loop {
             // A client that does not read its answers is not read either.
@@ -89,7 +90,7 @@ impl McpConnection {
                 () = cancel.cancelled() => return,
                 Some(()) = self.running.next() => continue,
                 parsed = async { match &mut parsing {
-                    Some(parsing) => parsing.await.unwrap_or(ParsedText::Ignored),
+                    Some(parsing) => parsing.await.ok().and_then(Result::ok).unwrap_or(ParsedText::Ignored),
                     None => std::future::pending().await,
                 } } => {
                     parsing = None;
@@ -98,7 +99,10 @@ impl McpConnection {
                 text = self.messages.recv(), if is_reading => match text {
                     Some(text) if text.len() > BLOCKING_PARSE_BYTES => {
                         let limit = self.config.max_message_bytes;
-                        parsing = Some(tokio::task::spawn_blocking(move || parse(&text, limit)));
+                        let server = self.session.server.clone();
+                        parsing = Some(tokio::spawn(async move {
+                            server.shared.parse_jobs.run(&server.scope.caller.principal.id.0, move || parse(&text, limit)).await
+                        }));
                         continue;
                     }
                     Some(text) => parse(&text, self.config.max_message_bytes),

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::json::RawJson;
 use crate::original_error::OriginalError;
+use crate::text::{MAX_QUOTE, truncate};
 
 /// The four kinds of failure. No other kind is ever added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -195,6 +196,7 @@ impl ToolError {
     /// [name] is not available`.
     #[must_use]
     pub fn tool_not_available(name: &str) -> Self {
+        let name = truncate(name, MAX_QUOTE);
         Self::new(Code::ToolNotAvailable, format!("Tool {name} is not available"))
     }
 

@@ -10,6 +10,10 @@ use std::sync::Arc;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
+/// Maximum number of values in a JSON document from outside. Each takes tens of bytes when it is parsed, so a
+/// few megabytes of `[0,0,…` would take hundreds.
+pub const MAX_VALUES: usize = 500_000;
+
 /// A parsed JSON object.
 pub type JsonObject = serde_json::Map<String, serde_json::Value>;
 
@@ -174,9 +178,57 @@ pub fn nests_deeper_than(text: &str, limit: usize) -> bool {
     false
 }
 
+/// True if a JSON text has more values than `limit`: elements, members and the whole. Reads the text at most
+/// once, and not at all if it is too short for so many. Exact for valid JSON, up to one value for each empty
+/// array or object.
+#[must_use]
+pub fn has_more_values_than(text: &[u8], limit: usize) -> bool {
+    // Each value but the first needs a byte of its own and a comma or bracket.
+    if text.len() / 2 <= limit {
+        return false;
+    }
+    let (mut values, mut in_string, mut escaped) = (1_usize, false, false);
+    for byte in text {
+        if in_string {
+            match byte {
+                _ if escaped => escaped = false,
+                b'\\' => escaped = true,
+                b'"' => in_string = false,
+                _ => {}
+            }
+            continue;
+        }
+        match byte {
+            b'"' => in_string = true,
+            b',' | b'[' | b'{' => {
+                values += 1;
+                if values > limit {
+                    return true;
+                }
+            }
+            _ => {}
+        }
+    }
+    false
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn values_are_counted_outside_strings() {
+        // An object, an array, two numbers, a text.
+        let text = br#"{"a":[1,2],"b":"[,,,[[{"}"#;
+        assert!(!has_more_values_than(text, 5));
+        assert!(has_more_values_than(text, 4));
+        assert!(!has_more_values_than(br#""\",,,,,,,,""#, 1));
+        assert!(!has_more_values_than(b"1", 1));
+        let many = format!("[{}0]", "0,".repeat(MAX_VALUES));
+        assert!(has_more_values_than(many.as_bytes(), MAX_VALUES));
+        let most = format!("[{}0]", "0,".repeat(MAX_VALUES - 2));
+        assert!(!has_more_values_than(most.as_bytes(), MAX_VALUES), "the array and its elements");
+    }
 
     #[test]
     fn keeps_key_order_and_number_forms() {

@@ -12,6 +12,7 @@ pub mod json;
 pub mod name;
 pub mod original_error;
 pub mod outcome;
+pub mod pattern;
 pub mod principal;
 mod renamed_field;
 #[cfg(feature = "schema")]

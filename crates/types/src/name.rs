@@ -12,7 +12,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::text::hex;
+use crate::text::{MAX_QUOTE, hex, truncate};
 
 /// Maximum length of an exposed name; the limit of model APIs.
 pub const MAX_FULL_NAME: usize = 64;
@@ -190,7 +190,7 @@ impl FromStr for Slug {
         let fits = text.len() <= MAX_SLUG
             && text.starts_with(|c: char| c.is_ascii_lowercase())
             && text.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-');
-        if fits { Ok(Self(text.into())) } else { Err(NameError::NotASlug(text.to_owned())) }
+        if fits { Ok(Self(text.into())) } else { Err(NameError::NotASlug(truncate(text, MAX_QUOTE))) }
     }
 }
 
@@ -226,7 +226,8 @@ impl fmt::Display for ToolId {
 impl FromStr for ToolId {
     type Err = NameError;
     fn from_str(text: &str) -> Result<Self, NameError> {
-        let (source, tool) = text.split_once('/').ok_or_else(|| NameError::NotAToolId(text.to_owned()))?;
+        let (source, tool) =
+            text.split_once('/').ok_or_else(|| NameError::NotAToolId(truncate(text, MAX_QUOTE)))?;
         Ok(Self { source: source.parse()?, tool: tool.parse()? })
     }
 }
@@ -284,7 +285,7 @@ impl FromStr for ExposedName {
         let fits = (1..=MAX_FULL_NAME).contains(&text.len())
             && text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
             && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
-        if fits { Ok(Self(text.into())) } else { Err(NameError::NotAToolId(text.to_owned())) }
+        if fits { Ok(Self(text.into())) } else { Err(NameError::NotAToolId(truncate(text, MAX_QUOTE))) }
     }
 }
 

@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::text::{MAX_QUOTE, truncate};
+
 /// Purpose of a token; it determines the rights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -70,7 +72,7 @@ impl FromStr for Role {
             "client" => Ok(Self::Client),
             "device" => Ok(Self::Device),
             "companion" => Ok(Self::Companion),
-            other => Err(UnknownRole(other.to_owned())),
+            other => Err(UnknownRole(truncate(other, MAX_QUOTE))),
         }
     }
 }

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 use toolway_types::RawJson;
-use toolway_types::json::nests_deeper_than;
+use toolway_types::json::{MAX_VALUES, has_more_values_than, nests_deeper_than};
+use toolway_types::text::shorten_error;
 
 /// Maximum nesting depth of a frame's JSON.
 pub const MAX_DEPTH: usize = 128;
@@ -52,6 +53,9 @@ pub(crate) fn tag(text: &str) -> Result<std::borrow::Cow<'_, str>, FrameError> {
     if nests_deeper_than(text, MAX_DEPTH) {
         return Err(FrameError::InvalidJson(format!("it is nested deeper than {MAX_DEPTH} levels")));
     }
+    if has_more_values_than(text.as_bytes(), MAX_VALUES) {
+        return Err(FrameError::InvalidJson(format!("it has more than {MAX_VALUES} values")));
+    }
     // serde accepts an array of a struct's fields in place of the object, so it is refused here.
     if !is_object(text) {
         return Err(FrameError::InvalidJson("it must be a JSON object, which starts with {".into()));
@@ -61,7 +65,7 @@ pub(crate) fn tag(text: &str) -> Result<std::borrow::Cow<'_, str>, FrameError> {
         Ok(TypeTag { kind: None }) => Err(FrameError::UnknownType(String::new())),
         Err(tag_error) => match serde_json::from_str::<serde_json::Value>(text) {
             Ok(_) => Err(FrameError::UnknownType(String::new())),
-            Err(_) => Err(FrameError::InvalidJson(tag_error.to_string())),
+            Err(_) => Err(FrameError::InvalidJson(shorten_error(&tag_error))),
         },
     }
 }
@@ -86,7 +90,7 @@ pub(crate) fn fields<'a, T: Deserialize<'a>>(kind: &str, text: &'a str) -> Resul
     }
     serde_json::from_str(text).map_err(|error| FrameError::BadField {
         kind: kind.to_owned(),
-        reason: error.to_string(),
+        reason: shorten_error(&error),
         id: serde_json::from_str::<IdField>(text).ok().map(|it| it.id),
     })
 }
@@ -120,7 +124,10 @@ macro_rules! messages {
                 let kind = $crate::codec::tag(text)?;
                 match kind.as_ref() {
                     $($tag => $crate::codec::fields::<$fields>($tag, text).map(Self::$variant),)+
-                    other => Err($crate::FrameError::UnknownType(other.to_owned())),
+                    other => Err($crate::FrameError::UnknownType(toolway_types::text::truncate(
+                        other,
+                        toolway_types::text::MAX_QUOTE,
+                    ))),
                 }
             }
 

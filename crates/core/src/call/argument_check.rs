@@ -11,7 +11,7 @@ use super::abandoned_task::wait_or_abandon;
 use super::external_end::{external_end_error, wait_for_external_end};
 use super::lookup::CallTarget;
 use super::record::CallRecordGuard;
-use super::redaction::has_secrets;
+use super::redaction::{has_secrets, redact};
 use super::run_limits::{format_duration, run_timeout};
 use crate::arguments::{Arguments, RawArguments};
 use crate::call_request::CallRequest;
@@ -111,7 +111,9 @@ async fn check_on_blocking_thread(
     let (spec, settings) = (spec.clone(), settings.clone());
     let checking = tokio::task::spawn_blocking(move || {
         let _permit = permit;
-        let arguments = parse(raw)?;
+        let mut arguments = parse(raw)?;
+        // The record is made here too, because looking for secrets visits every value.
+        arguments.set_recorded(redact(&arguments, spec.parameters().secrets(), &settings.redact));
         if !spec.parameters().can_validate(arguments.value()) {
             let error = ToolError::new(
                 Code::InvalidArguments,

@@ -5,6 +5,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use futures_util::FutureExt as _;
+use toolway_types::text::{MAX_MESSAGE, shorten};
 use toolway_types::{Code, Outcome, ToolError, ToolOutput};
 
 use super::argument_check;
@@ -82,7 +83,11 @@ impl CallHooks {
                     open.note_hook(&entry.name);
                     return Err(ToolError::new(
                         Code::HookCancelled,
-                        format!("The hook {:?} cancelled the call: {reason}", entry.name),
+                        format!(
+                            "The hook {:?} cancelled the call: {}",
+                            entry.name,
+                            shorten(&reason, MAX_MESSAGE)
+                        ),
                     ));
                 }
                 Ok(BeforeCallDecision::Modify(raw)) => {
@@ -157,7 +162,8 @@ fn handle_failure(
         HookErrorAction::FailOpen => Ok(()),
         HookErrorAction::FailClosed => {
             open.note_hook(&entry.name);
-            let message = format!("The hook {:?} failed: {fault}", entry.name);
+            let message =
+                format!("The hook {:?} failed: {}", entry.name, shorten(&fault.to_string(), MAX_MESSAGE));
             Err(ToolError::new(Code::HookCancelled, message)
                 .with_hint("The hook's setting on_failure is closed, so the call cannot continue"))
         }

@@ -23,6 +23,9 @@ use crate::record::EarlierCall;
 /// Maximum length of an idempotency key, in bytes.
 pub const MAX_IDEMPOTENCY_KEY_BYTES: usize = 256;
 
+/// Maximum length of arguments that are hashed inline, in bytes.
+const MAX_INLINE_HASH_BYTES: usize = 256 << 10;
+
 /// Result of claiming a key.
 pub(super) enum KeyClaim {
     /// The call runs; None if it has no key.
@@ -52,7 +55,7 @@ pub(super) async fn claim_key(
         ));
     }
     let key = (call.caller.principal.id.clone(), text);
-    let hash = request_hash::hash_request(&target.id, arguments);
+    let hash = hash_request(target, arguments).await;
     let turn = loop {
         match engine.idempotency_keys.acquire(settings, &key, hash) {
             SlotAcquisition::Acquired(turn) => break turn,
@@ -84,6 +87,20 @@ pub(super) async fn claim_key(
             turn.complete(&finished);
             KeyClaim::Earlier(finished)
         }
+    }
+}
+
+/// Hashes the request, on a blocking thread if that takes long.
+async fn hash_request(target: &CallTarget, arguments: &Arguments) -> [u8; 32] {
+    if arguments.len() <= MAX_INLINE_HASH_BYTES {
+        return request_hash::hash_request(&target.id, arguments);
+    }
+    let (id, shared) = (target.id.clone(), arguments.clone());
+    let hashing = tokio::task::spawn_blocking(move || request_hash::hash_request(&id, &shared));
+    match hashing.await {
+        Ok(hash) => hash,
+        // The runtime is stopping.
+        Err(_) => request_hash::hash_request(&target.id, arguments),
     }
 }
 

@@ -12,6 +12,9 @@ const REDACTED_TEXT: &str = "[redacted]";
 
 /// The arguments with secrets masked.
 pub(super) fn redact(arguments: &Arguments, marked: Option<&SecretProperties>, listed: &[String]) -> RawJson {
+    if let Some(recorded) = arguments.recorded() {
+        return recorded.clone();
+    }
     if marked.is_some_and(SecretProperties::is_all_secret) {
         return RawJson::from(&Value::from(REDACTED_TEXT));
     }

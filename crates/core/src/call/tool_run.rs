@@ -12,6 +12,7 @@ use tokio::sync::RwLock;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
+use toolway_types::text::{MAX_MESSAGE, truncate};
 use toolway_types::{Code, ToolError, ToolOutput};
 
 use super::abandoned_task::abandon;
@@ -265,5 +266,5 @@ enum SequenceGuard {
 fn panic_message(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    format!("The tool crashed: {}", text.unwrap_or("no reason is known"))
+    format!("The tool crashed: {}", truncate(text.unwrap_or("no reason is known"), MAX_MESSAGE))
 }

@@ -57,3 +57,11 @@ fn an_error_names_the_invalid_pattern() {
     assert_eq!(bad.pattern, "b/[z");
     assert_eq!(GlobPatterns::new([""]).unwrap_err().problem, "it is empty");
 }
+
+#[test]
+fn a_long_pattern_is_refused_and_cut_in_the_message() {
+    assert!(GlobPatterns::new(["a".repeat(1024)]).is_ok());
+    let refused = GlobPatterns::new(["ä".repeat(100_000)]).unwrap_err();
+    assert_eq!(refused.problem, "it is 200000 bytes long; at most 1024 are allowed");
+    assert!(refused.to_string().len() < 400);
+}

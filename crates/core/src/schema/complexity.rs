@@ -5,6 +5,7 @@
 use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
+use toolway_types::pattern::PatternCost;
 
 use super::subschemas::{
     SubschemaTarget, holds_schemas, is_pointer, references, resolve_reference, subschemas,
@@ -199,10 +200,12 @@ const BACKTRACKING_WEIGHT: u64 = 10_000;
 /// Approximate number of states of a pattern, from its length and its repetitions. Matching takes this number
 /// times the length of the text.
 pub(super) fn pattern_weight(pattern: &str) -> u64 {
+    // A pattern without a cost was refused before.
+    let positions = PatternCost::of(pattern).map_or(u64::MAX, |cost| cost.positions);
     let repeated = pattern.split('{').skip(1).filter_map(|rest| rest.split('}').next());
     let counts =
         repeated.flat_map(|bounds| bounds.split(',')).filter_map(|bound| bound.trim().parse::<u64>().ok());
-    let states = counts.fold(pattern.len() as u64, u64::saturating_add);
+    let states = counts.fold(pattern.len() as u64, u64::saturating_add).max(positions);
     if needs_backtracking(pattern.as_bytes()) { states.saturating_add(BACKTRACKING_WEIGHT) } else { states }
 }
 

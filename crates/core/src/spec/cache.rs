@@ -7,53 +7,111 @@ use std::hash::{BuildHasher as _, RandomState};
 use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
+use toolway_types::pattern::SchemaPatterns;
 use toolway_types::{RawJson, SpecDocument};
 
 use super::{SpecError, ToolSpec};
-use crate::schema::{Schema, SchemaError};
+use crate::blocking_pool::{BlockingPool, JobFailed};
+use crate::schema::{CompileBudget, CompiledSchemas, Schema, SchemaError};
 
 /// The cache of specs and schemas.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct SpecCache {
     hasher: RandomState,
     specs: Mutex<InternPool<ToolSpec>>,
     parameters: Mutex<InternPool<Schema>>,
     outputs: Mutex<InternPool<Schema>>,
+    compiled: Arc<CompiledSchemas>,
+    jobs: BlockingPool,
+}
+
+/// Maximum number of compile jobs at the same time.
+const MAX_COMPILE_JOBS: usize = 2;
+
+impl Default for SpecCache {
+    fn default() -> Self {
+        Self {
+            hasher: RandomState::default(),
+            specs: Mutex::default(),
+            parameters: Mutex::default(),
+            outputs: Mutex::default(),
+            compiled: Arc::default(),
+            jobs: BlockingPool::new(MAX_COMPILE_JOBS, 1),
+        }
+    }
 }
 
 impl SpecCache {
-    /// Returns an equal spec that is in use, or compiles a new one.
+    /// Returns an equal spec that is in use, or compiles a new one with a budget of its own.
     ///
     /// # Errors
     /// [`SpecError`] describes the problem.
     pub fn compile(&self, document: SpecDocument) -> Result<Arc<ToolSpec>, SpecError> {
+        self.compile_within(document, &mut CompileBudget::of_source(SchemaPatterns::default()))
+    }
+
+    /// Returns an equal spec that is in use, or compiles a new one, which may take tens of milliseconds: see
+    /// [`SpecCache::run_compile_job`]. Takes the patterns of its schemas from the budget either way.
+    ///
+    /// # Errors
+    /// [`SpecError`] describes the problem.
+    pub fn compile_within(
+        &self,
+        document: SpecDocument,
+        budget: &mut CompileBudget,
+    ) -> Result<Arc<ToolSpec>, SpecError> {
         let hash = self.hasher.hash_one(&document);
         if let Some(spec) = self.specs.lock().get(hash, |spec| **spec.document() == document) {
+            budget.spend(spec.patterns()).map_err(SpecError::Parameters)?;
             return Ok(spec);
         }
         let raw = document.parameters.as_ref();
-        let parameters = self.schema(&self.parameters, raw, || Schema::from_parameters(raw));
+        let parameters =
+            self.schema(&self.parameters, raw, budget, |budget| Schema::from_parameters_within(raw, budget));
         let parameters = parameters.map_err(SpecError::Parameters)?;
         let output = document.output_schema.as_ref();
-        let output = output.map(|raw| self.schema(&self.outputs, Some(raw), || Schema::from_output(raw)));
+        let output = output.map(|raw| {
+            self.schema(&self.outputs, Some(raw), budget, |budget| Schema::from_output_within(raw, budget))
+        });
         let output = output.transpose().map_err(SpecError::Output)?;
         let spec = ToolSpec::assemble(Arc::new(document), parameters, output)?;
         Ok(self.specs.lock().intern(hash, spec, |one, other| one.document() == other.document()))
+    }
+
+    /// Runs a job that compiles specs on a blocking thread. Few jobs run at the same time, and one of each
+    /// `owner`; further ones wait.
+    ///
+    /// # Errors
+    /// [`JobFailed`] if the job panicked.
+    pub async fn run_compile_job<R: Send + 'static>(
+        &self,
+        owner: &str,
+        job: impl FnOnce() -> R + Send + 'static,
+    ) -> Result<R, JobFailed> {
+        self.jobs.run(owner, job).await
+    }
+
+    /// Size of all compiled schemas in use, in bytes.
+    #[must_use]
+    pub fn compiled_bytes(&self) -> u64 {
+        self.compiled.bytes()
     }
 
     fn schema(
         &self,
         interned: &Mutex<InternPool<Schema>>,
         raw: Option<&RawJson>,
-        compile: impl FnOnce() -> Result<Schema, SchemaError>,
+        budget: &mut CompileBudget,
+        compile: impl FnOnce(&mut CompileBudget) -> Result<Schema, SchemaError>,
     ) -> Result<Arc<Schema>, SchemaError> {
         // These forms mean the same as a missing schema.
         let raw = raw.filter(|raw| !matches!(raw.get(), "null" | "[]"));
         let hash = self.hasher.hash_one(raw);
         if let Some(schema) = interned.lock().get(hash, |schema| schema.raw() == raw) {
+            budget.spend(schema.patterns())?;
             return Ok(schema);
         }
-        let schema = compile()?;
+        let schema = compile(budget)?.counted_in(&self.compiled);
         Ok(interned.lock().intern(hash, schema, |one, other| one.raw() == other.raw()))
     }
 }

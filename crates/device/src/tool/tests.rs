@@ -89,3 +89,18 @@ fn the_list_is_split_only_if_it_exceeds_a_frame() {
         [r#"{"type":"register_tools","tools":[],"mode":"replace"}"#]
     );
 }
+
+#[test]
+fn patterns_of_a_schema_are_bounded() {
+    let large = json!({"properties": {"a": {"pattern": r"[\p{L}\p{N}]{100}|x"}}});
+    let refused = ArgumentValidator::compile(Some(&RawJson::from(&large)));
+    let reason = refused.error().unwrap();
+    assert!(
+        reason.contains("at /properties/a/pattern, which would take more than 8388608 bytes"),
+        "{reason}"
+    );
+    // Compiled for each call.
+    let medium = json!({"properties": {"a": {"pattern": r"^\p{L}{20,25}x"}}});
+    assert!(check(medium.clone(), r#"{"a":"äbcdefghijklmnopqrstx"}"#).is_ok());
+    assert!(check(medium, r#"{"a":"1"}"#).is_err());
+}

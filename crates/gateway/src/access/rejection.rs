@@ -44,6 +44,12 @@ pub enum AuthRejection {
     /// The issuer's keys can't be fetched, so its tokens can't be checked.
     #[error("the keys of the issuer can't be fetched at the moment")]
     IssuerUnreachable,
+    /// The token is valid, but has too many open connections.
+    #[error("this token has {0} open connections already")]
+    TooManyConnections(usize),
+    /// The token is valid, but all connections for its role are open.
+    #[error("{0} connections are open already")]
+    NoConnectionLeft(usize),
     /// The token is valid, but its role does not allow the request.
     #[error("a token of the role {role} may not {what}")]
     Forbidden {
@@ -67,6 +73,7 @@ impl AuthRejection {
             Self::NotFromIssuer { .. } => "token_refused",
             Self::ScopeMissing { .. } => "scope_missing",
             Self::IssuerUnreachable => "issuer_unreachable",
+            Self::TooManyConnections(_) | Self::NoConnectionLeft(_) => "too_many_connections",
             Self::Forbidden { .. } => "forbidden",
         }
     }
@@ -100,6 +107,12 @@ impl AuthRejection {
             Self::ScopeMissing { .. } => "sign in again and request that scope".to_owned(),
             Self::IssuerUnreachable => {
                 "retry in 30 s; see the gateway's log".to_owned()
+            }
+            Self::TooManyConnections(_) => {
+                "close some of them; the limit is the setting limits.connections_per_principal".to_owned()
+            }
+            Self::NoConnectionLeft(_) => {
+                "retry later; the limit is the setting limits.connections".to_owned()
             }
             Self::Forbidden { .. } => {
                 "use a token of another role; `toolway tokens list` shows them".to_owned()

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
-use tokio::sync::{OwnedSemaphorePermit, mpsc};
+use tokio::sync::mpsc;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use toolway_api::event_stream::{OUTCOME, PROGRESS};
 use toolway_api::tools::CallProgress;
@@ -16,6 +16,8 @@ use toolway_core::{CallRequest, Engine, ProgressReport};
 use super::approvals;
 use super::call_response::{call_response, call_with_token};
 use crate::access::TokenState;
+use crate::memory_budget::MemoryReservation;
+use crate::principal_shares::SharedPlace;
 
 /// Maximum number of reports that wait for a slow reader. Further ones are dropped.
 const MAX_QUEUED_REPORTS: usize = 64;
@@ -24,7 +26,7 @@ const MAX_QUEUED_REPORTS: usize = 64;
 struct CallEventStream {
     receiver: mpsc::Receiver<Event>,
     _cancel: DropGuard,
-    _permit: OwnedSemaphorePermit,
+    _held: (SharedPlace, Option<MemoryReservation>),
 }
 
 /// Starts the call and streams it.
@@ -33,7 +35,7 @@ pub(super) fn respond(
     mut call: CallRequest,
     token: Arc<TokenState>,
     is_interactive: bool,
-    room: OwnedSemaphorePermit,
+    held: (SharedPlace, Option<MemoryReservation>),
 ) -> Response {
     let (sender, receiver) = mpsc::channel(MAX_QUEUED_REPORTS);
     let cancel = CancellationToken::new();
@@ -67,7 +69,7 @@ pub(super) fn respond(
             let _ = sender.send(event).await;
         }
     });
-    let events = CallEventStream { receiver, _cancel: cancel.drop_guard(), _permit: room };
+    let events = CallEventStream { receiver, _cancel: cancel.drop_guard(), _held: held };
     let stream = stream::unfold(events, async |mut events| {
         let event = events.receiver.recv().await?;
         Some((Ok::<_, Infallible>(event), events))

@@ -22,7 +22,7 @@ use toolway_api::openapi::ChatRequestSchema;
 use toolway_core::consent::{QuestionEvent, QuestionSink};
 
 use self::request::read_request;
-use super::extractors::{expect_json, parse_json, read_body};
+use super::extractors::{expect_json, parse_apart, parse_json, read_large_body};
 use super::resources::{ApiRoutes, resources};
 use super::sessions::token_usage;
 use super::{ApiError, approvals};
@@ -71,13 +71,10 @@ async fn chat(
     body: Body,
 ) -> Result<Response, ApiError> {
     expect_json(&headers)?;
-    let bytes = read_body(&headers, body, app.settings.limits.frame_bytes).await?;
+    let received = read_large_body(&app, &token.principal, &headers, body).await?;
     // Images make it long.
-    let read = tokio::task::spawn_blocking(move || {
-        let body: ChatRequest = parse_json(&bytes)?;
-        read_request(body)
-    });
-    let asked = read.await.map_err(|error| super::error::internal(&error))??;
+    let read = |bytes: &[u8]| parse_json::<ChatRequest>(bytes).and_then(read_request);
+    let asked = parse_apart(&app, &token.principal, received.bytes, read).await?;
     let open = OpenSession { id: asked.session_id.as_deref(), agent: asked.agent.as_deref() };
     let opened = app.chat.conversations.open(&token.principal, open).await?;
     let (sender, receiver) = mpsc::channel(MAX_QUEUED_EVENTS);

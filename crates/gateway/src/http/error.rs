@@ -9,6 +9,7 @@ use http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderValue, Method, StatusCode, Uri};
 use toolway_api::{ErrorDetail, ErrorResponse};
 use toolway_store::StoreError;
+use toolway_types::text::{MAX_MESSAGE, shorten};
 
 use crate::access::origin::BadOrigin;
 use crate::access::pairing::PairingCodeError;
@@ -69,7 +70,10 @@ impl ApiError {
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let is_scope_missing = self.code == "scope_missing";
-        let words = ErrorDetail { code: self.code.into_owned(), message: self.message, hint: self.hint };
+        // A message may quote the request.
+        let message = shorten(&self.message, MAX_MESSAGE);
+        let hint = self.hint.map(|hint| shorten(&hint, MAX_MESSAGE));
+        let words = ErrorDetail { code: self.code.into_owned(), message, hint };
         let mut response = (self.status, Json(ErrorResponse { error: words })).into_response();
         if self.status == StatusCode::UNAUTHORIZED {
             response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
@@ -88,8 +92,12 @@ impl From<AuthRejection> for ApiError {
     fn from(refusal: AuthRejection) -> Self {
         let status = match refusal {
             AuthRejection::Forbidden { .. } | AuthRejection::ScopeMissing { .. } => StatusCode::FORBIDDEN,
-            AuthRejection::IssuerUnreachable => StatusCode::SERVICE_UNAVAILABLE,
-            AuthRejection::TooManyFailures { .. } => StatusCode::TOO_MANY_REQUESTS,
+            AuthRejection::IssuerUnreachable | AuthRejection::NoConnectionLeft(_) => {
+                StatusCode::SERVICE_UNAVAILABLE
+            }
+            AuthRejection::TooManyFailures { .. } | AuthRejection::TooManyConnections(_) => {
+                StatusCode::TOO_MANY_REQUESTS
+            }
             _ => StatusCode::UNAUTHORIZED,
         };
         let error = Self::new(status, refusal.code(), refusal.to_string()).with_hint(refusal.hint());
@@ -139,8 +147,14 @@ impl From<PairingCodeError> for ApiError {
 
 impl From<TooManyEventStreams> for ApiError {
     fn from(full: TooManyEventStreams) -> Self {
-        Self::new(StatusCode::TOO_MANY_REQUESTS, "too_many_streams", full.to_string())
-            .with_hint("close one; the limit is the setting limits.sse_streams")
+        Self::new(StatusCode::TOO_MANY_REQUESTS, "too_many_streams", full.to_string()).with_hint(match full {
+            TooManyEventStreams::InTotal(_) => {
+                "close one, or retry later; the limit is the setting limits.sse_streams"
+            }
+            TooManyEventStreams::OfPrincipal(_) => {
+                "close one; the limit is the setting limits.sse_streams_per_principal"
+            }
+        })
     }
 }
 

@@ -5,26 +5,26 @@ use std::sync::Arc;
 
 use axum::response::sse::Event;
 use futures_util::{Stream, stream};
-use tokio::sync::OwnedSemaphorePermit;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 use toolway_api::event_stream::LAGGED;
 
 use crate::access::TokenState;
+use crate::principal_shares::SharedPlace;
 use crate::state::{AppState, TooManyEventStreams};
 
 /// The reader of a stream, with its place within the limit of open streams.
 pub(super) struct EventStreamReader {
     token: Arc<TokenState>,
     app: Arc<AppState>,
-    _permit: OwnedSemaphorePermit,
+    _permit: SharedPlace,
 }
 
 impl EventStreamReader {
     /// # Errors
     /// If too many streams are open.
     pub(super) fn new(token: Arc<TokenState>, app: Arc<AppState>) -> Result<Self, TooManyEventStreams> {
-        let room = app.reserve_event_stream()?;
+        let room = app.reserve_event_stream(&token.principal)?;
         Ok(Self { token, app, _permit: room })
     }
 }

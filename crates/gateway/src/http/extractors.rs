@@ -4,20 +4,29 @@ use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use http::request::Parts;
 use http::{HeaderMap, StatusCode};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde::de::DeserializeOwned;
-use toolway_types::json::nests_deeper_than;
+use tokio::time::Instant;
+use toolway_types::Principal;
+use toolway_types::json::{MAX_VALUES, has_more_values_than, nests_deeper_than};
 use toolway_wire::MAX_DEPTH;
 
 use super::ApiError;
-use crate::state::RouterState;
+use super::error::internal;
+use crate::memory_budget::{MemoryAccount, MemoryReservation, OverBudget};
+use crate::state::{AppState, RouterState};
 
-/// The time that a body may take to arrive.
-const BODY_TIMEOUT: Duration = Duration::from_secs(60);
+/// Size above which bodies are parsed on a blocking thread, in bytes.
+const PARSE_BLOCKING_THRESHOLD: usize = 256 << 10;
+
+/// Maximum time for a large body to arrive, while some of it arrives within each `timeouts.request_s`.
+const LARGE_BODY_TIMEOUT: Duration = Duration::from_secs(60);
+/// Size of a body above which it is large, in bytes.
+const LARGE_BODY: usize = 64 << 10;
 
 /// A JSON body of at most `limits.body_bytes`.
 #[derive(Debug, Clone, Copy)]
@@ -40,7 +49,7 @@ impl<T: DeserializeOwned> FromRequest<RouterState> for JsonBody<T> {
     async fn from_request(request: Request, state: &RouterState) -> Result<Self, ApiError> {
         let (parts, body) = request.into_parts();
         expect_json(&parts.headers)?;
-        let bytes = read_body(&parts.headers, body, state.0.settings.limits.body_bytes).await?;
+        let bytes = read_body(&state.0, &parts.headers, body, state.0.settings.limits.body_bytes).await?;
         parse_json(&bytes).map(Self)
     }
 }
@@ -49,7 +58,7 @@ impl<T: DeserializeOwned> FromRequest<RouterState> for OptionalJsonBody<T> {
     type Rejection = ApiError;
     async fn from_request(request: Request, state: &RouterState) -> Result<Self, ApiError> {
         let (parts, body) = request.into_parts();
-        let bytes = read_body(&parts.headers, body, state.0.settings.limits.body_bytes).await?;
+        let bytes = read_body(&state.0, &parts.headers, body, state.0.settings.limits.body_bytes).await?;
         parse_optional_json(&bytes).map(Self)
     }
 }
@@ -95,11 +104,43 @@ pub fn expect_json(headers: &HeaderMap) -> Result<(), ApiError> {
         .with_hint("send a JSON body with the header Content-Type: application/json"))
 }
 
-/// Reads a body of at most `most` bytes, within a minute.
+/// A body that has arrived, with the memory that it takes. Keep it while the body is used.
+#[derive(Debug)]
+pub(crate) struct ReceivedBody {
+    pub(crate) bytes: Bytes,
+    pub(crate) memory: Option<MemoryReservation>,
+}
+
+/// Reads the body of a principal's request, of at most `limits.frame_bytes`.
+///
+/// # Errors
+/// As [`read_body`], and 503 if there is no memory for it.
+pub(crate) async fn read_large_body(
+    app: &AppState,
+    principal: &Principal,
+    headers: &HeaderMap,
+    body: Body,
+) -> Result<ReceivedBody, ApiError> {
+    read_counted(app, Some(&app.memory.open(principal)), headers, body, app.settings.limits.frame_bytes).await
+}
+
+/// Reads a small body of at most `most` bytes. The number of connections limits the memory of all of them.
 ///
 /// # Errors
 /// 413 if it is longer, 408 if it takes longer, 400 if it is incomplete.
-pub async fn read_body(headers: &HeaderMap, body: Body, most: usize) -> Result<Bytes, ApiError> {
+async fn read_body(app: &AppState, headers: &HeaderMap, body: Body, most: usize) -> Result<Bytes, ApiError> {
+    read_counted(app, None, headers, body, most).await.map(|body| body.bytes)
+}
+
+/// Reads a body, and counts it in an account. Each part must arrive within `timeouts.request_s`, and so must the
+/// whole, unless it is large.
+async fn read_counted(
+    app: &AppState,
+    account: Option<&MemoryAccount>,
+    headers: &HeaderMap,
+    body: Body,
+    most: usize,
+) -> Result<ReceivedBody, ApiError> {
     let too_large = || {
         ApiError::new(
             StatusCode::PAYLOAD_TOO_LARGE,
@@ -112,16 +153,123 @@ pub async fn read_body(headers: &HeaderMap, body: Body, most: usize) -> Result<B
     if announced.is_some_and(|bytes| bytes > most as u64) {
         return Err(too_large());
     }
-    match tokio::time::timeout(BODY_TIMEOUT, Limited::new(body, most).collect()).await {
-        Ok(Ok(collected)) => Ok(collected.to_bytes()),
-        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
-        Ok(Err(error)) => Err(ApiError::malformed(format!("the body is incomplete: {error}"))),
-        Err(_) => Err(ApiError::new(
-            StatusCode::REQUEST_TIMEOUT,
-            "request_timeout",
-            "the body took too long to arrive",
-        )),
+    let part_timeout = app.settings.timeouts.request_s.duration();
+    let started = Instant::now();
+    let mut body = Limited::new(body, most);
+    let mut arrived = ArrivedBody::default();
+    let mut memory = account.map(|account| account.reserve(0)).transpose().map_err(no_memory)?;
+    let evicted = async {
+        match account {
+            Some(account) => account.closed().await,
+            None => std::future::pending().await,
+        }
+    };
+    tokio::pin!(evicted);
+    loop {
+        let time = match arrived.len() > LARGE_BODY {
+            true => part_timeout.min(LARGE_BODY_TIMEOUT.saturating_sub(started.elapsed())),
+            false => part_timeout.saturating_sub(started.elapsed()),
+        };
+        let next = tokio::select! {
+            next = tokio::time::timeout(time, body.frame()) => next,
+            () = &mut evicted => return Err(no_memory(OverBudget::Closed)),
+        };
+        match next {
+            Ok(None) => return Ok(ReceivedBody { bytes: arrived.into_bytes(), memory }),
+            Ok(Some(Ok(frame))) => {
+                // Trailers are not used.
+                if let Ok(part) = frame.into_data() {
+                    arrived.push(part);
+                }
+                if let Some(memory) = &mut memory {
+                    memory.resize(arrived.capacity()).map_err(no_memory)?;
+                }
+            }
+            Ok(Some(Err(error))) if error.is::<LengthLimitError>() => return Err(too_large()),
+            Ok(Some(Err(error))) => {
+                return Err(ApiError::malformed(format!("the body is incomplete: {error}")));
+            }
+            Err(_) => {
+                let words = "the body took too long to arrive";
+                return Err(ApiError::new(StatusCode::REQUEST_TIMEOUT, "request_timeout", words)
+                    .with_hint("send it again; the limit is the setting timeouts.request_s"));
+            }
+        }
     }
+}
+
+fn no_memory(refusal: OverBudget) -> ApiError {
+    ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "out_of_memory", refusal.to_string())
+        .with_hint("send less at a time, or retry later; the limit is the setting limits.memory_bytes")
+}
+
+/// The part of a body that has arrived. A body of one part is not copied.
+#[derive(Default)]
+struct ArrivedBody {
+    first: Bytes,
+    /// All bytes, if there are several parts.
+    joined: BytesMut,
+}
+
+impl ArrivedBody {
+    fn push(&mut self, part: Bytes) {
+        if self.first.is_empty() {
+            self.first = part;
+            return;
+        }
+        if self.joined.is_empty() {
+            self.joined.extend_from_slice(&self.first);
+        }
+        self.joined.extend_from_slice(&part);
+    }
+
+    fn len(&self) -> usize {
+        self.joined.len().max(self.first.len())
+    }
+
+    /// Memory of the body, which grows in larger steps than its length.
+    fn capacity(&self) -> usize {
+        self.joined.capacity().max(self.first.len())
+    }
+
+    fn into_bytes(self) -> Bytes {
+        if self.joined.is_empty() { self.first } else { self.joined.freeze() }
+    }
+}
+
+/// Parses a body with `parse`, on a blocking thread if it is large, so that it delays nobody else.
+///
+/// # Errors
+/// Those of `parse`, or 500 if it panicked.
+pub async fn parse_apart<T, E>(
+    app: &AppState,
+    principal: &Principal,
+    body: Bytes,
+    parse: impl FnOnce(&[u8]) -> Result<T, E> + Send + 'static,
+) -> Result<T, E>
+where
+    T: Send + 'static,
+    E: From<ApiError> + Send + 'static,
+{
+    if body.len() <= PARSE_BLOCKING_THRESHOLD {
+        return parse(&body);
+    }
+    let parsed = app.parse_jobs.run(&principal.id.0, move || parse(&body)).await;
+    parsed.map_err(|error| E::from(internal(&error)))?
+}
+
+/// Refuses a body with very many JSON values before it is parsed.
+///
+/// # Errors
+/// 400 with the limit.
+pub fn check_value_count(body: &[u8]) -> Result<(), ApiError> {
+    if has_more_values_than(body, MAX_VALUES) {
+        let words = format!("the body has more than {MAX_VALUES} JSON values");
+        return Err(
+            ApiError::malformed(words).with_hint("send large data as one text, or in several requests")
+        );
+    }
+    Ok(())
 }
 
 /// Parses an optional JSON body.
@@ -145,6 +293,7 @@ pub fn parse_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
     let text = std::str::from_utf8(bytes).map_err(|error| {
         ApiError::malformed(format!("the body is not JSON: {error}")).with_hint("send it in UTF-8")
     })?;
+    check_value_count(bytes)?;
     // The parser skips values that are kept as text, at any depth. Nothing else could parse them again.
     if nests_deeper_than(text, MAX_DEPTH) {
         let words = format!("the body is nested deeper than {MAX_DEPTH} levels");

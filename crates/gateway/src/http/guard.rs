@@ -9,7 +9,7 @@ use axum::response::{IntoResponse, Response};
 use http::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
     ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_HEADERS,
-    ACCESS_CONTROL_REQUEST_METHOD, CACHE_CONTROL, REFERRER_POLICY, VARY, X_CONTENT_TYPE_OPTIONS,
+    ACCESS_CONTROL_REQUEST_METHOD, CACHE_CONTROL, CONNECTION, REFERRER_POLICY, VARY, X_CONTENT_TYPE_OPTIONS,
 };
 use http::{HeaderName, HeaderValue, Method, StatusCode};
 use tokio::time::Instant;
@@ -52,10 +52,15 @@ pub(crate) async fn guard(State(app): State<Arc<AppState>>, request: Request, ne
     let span = tracing::debug_span!("request", %method, path, from = tracing::field::Empty);
     let (request, unread) = unread_body::track_body(request);
     let mut response = check_and_run(&app, request, next).instrument(span.clone()).await;
-    if let Some(unread) = unread {
-        unread.discard(app.settings.limits.frame_bytes.saturating_mul(MAX_DISCARDED_FRAMES)).await;
-    }
     let status = response.status();
+    // The rest of a body that did not arrive in time will not arrive now.
+    if let Some(unread) = unread.filter(|_| status != StatusCode::REQUEST_TIMEOUT) {
+        let most = app.settings.limits.frame_bytes.saturating_mul(MAX_DISCARDED_FRAMES);
+        unread.discard(most, app.settings.timeouts.request_s.duration()).await;
+    }
+    if status == StatusCode::REQUEST_TIMEOUT {
+        response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    }
     if status != StatusCode::SWITCHING_PROTOCOLS {
         let headers = response.headers_mut();
         headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));

@@ -15,7 +15,7 @@ use toolway_core::{Caller as EngineCaller, EntryPoint};
 use toolway_mcp::server::{ClientScope, EndpointScope, ToolRestrictions, error_response};
 use toolway_types::Slug;
 
-use super::extractors::read_body;
+use super::extractors::read_large_body;
 use super::{ApiError, QueryParams, error};
 use crate::access::{TokenState, check_agent};
 use crate::http::AuthenticatedCaller;
@@ -127,14 +127,16 @@ async fn serve(
     let read = async {
         let QueryParams(query) = QueryParams::<McpQuery>::from_request_parts(&mut parts, &()).await?;
         let bounds = query.bounds()?;
-        let body = read_body(&parts.headers, body, app.settings.limits.frame_bytes).await?;
-        Ok::<_, ApiError>((bounds, body))
+        let received = read_large_body(app, &token.principal, &parts.headers, body).await?;
+        Ok::<_, ApiError>((bounds, received))
     };
-    let (bounds, body) = match read.await {
+    let (bounds, received) = match read.await {
         Ok(read) => read,
         Err(refused) => return Ok(error_response(refused.status, refused.message).map(Body::new)),
     };
+    let (body, memory) = (received.bytes, received.memory);
     let scope = client_scope(token, agent, scope, bounds);
     let response = app.mcp.http.serve(scope, http::Request::from_parts(parts, body)).await;
+    drop(memory);
     Ok(response.map(Body::new))
 }

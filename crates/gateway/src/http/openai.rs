@@ -25,7 +25,7 @@ use toolway_agent::turn::{StatelessRequest, TurnViewer};
 use self::completion::{AgentToolCalls, ChatCompletion, ChatCompletionHead};
 use self::error::OpenAiApiError;
 use self::request::{ParsedCompletionRequest, read};
-use super::extractors::{expect_json, read_body};
+use super::extractors::{expect_json, parse_apart, read_large_body};
 use crate::access::{TokenState, check_agent};
 use crate::http::AuthenticatedCaller;
 use crate::state::{AppState, RouterState};
@@ -112,10 +112,9 @@ async fn complete(
     body: Body,
 ) -> Result<Response, OpenAiApiError> {
     expect_json(&headers)?;
-    let bytes = read_body(&headers, body, app.settings.limits.frame_bytes).await?;
+    let received = read_large_body(&app, &token.principal, &headers, body).await?;
     // Images can make the body long.
-    let asked = tokio::task::spawn_blocking(move || read(&bytes)).await;
-    let asked = asked.map_err(|error| super::error::internal(&error))??;
+    let asked = parse_apart(&app, &token.principal, received.bytes, read).await?;
     let agent = agent_of(&token, &asked.model)?.to_owned();
     let ParsedCompletionRequest {
         model,

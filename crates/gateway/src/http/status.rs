@@ -41,6 +41,8 @@ async fn status(_: AuthenticatedOwner, State(app): State<Arc<AppState>>) -> Json
         tools: readings.tools,
         calls_in_flight: readings.calls_in_flight,
         calls_abandoned: readings.calls_abandoned,
+        memory_bytes: readings.memory_used,
+        memory_limit_bytes: readings.memory_limit,
         approvals_pending: app.engine.questions().len(),
         pairing_codes: app.access.pairing.pending_count(),
         models: models.collect(),

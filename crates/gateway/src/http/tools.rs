@@ -19,7 +19,7 @@ use toolway_core::{
 use toolway_types::{Code, RawJson, ToolId};
 
 use super::call_response::{call_response, call_with_token};
-use super::extractors::{expect_json, parse_optional_json, read_body};
+use super::extractors::{expect_json, parse_apart, parse_optional_json, read_large_body};
 use super::resources::{ApiRoutes, resources};
 use super::{ApiError, PathParams, QueryParams, call_stream, conversion};
 use crate::access::TokenState;
@@ -169,11 +169,14 @@ async fn call(
     headers: HeaderMap,
     body: axum::body::Body,
 ) -> Result<Response, ApiError> {
-    let body = read_body(&headers, body, app.settings.limits.frame_bytes).await?;
+    let received = read_large_body(&app, &token.principal, &headers, body).await?;
+    let (body, memory) = (received.bytes, received.memory);
     if !body.is_empty() {
         expect_json(&headers)?;
     }
-    let body: CallToolRequest = parse_optional_json(&body)?.unwrap_or_default();
+    let body: Option<CallToolRequest> =
+        parse_apart(&app, &token.principal, body, parse_optional_json).await?;
+    let body = body.unwrap_or_default();
     if body.timeout_ms == Some(0) {
         return Err(ApiError::malformed("timeout_ms is 0; it must be 1 or more"));
     }
@@ -189,15 +192,12 @@ async fn call(
         ..CallRequest::new(name, body.args.map_or(RawArguments::None, RawArguments::Json), caller(&token))
     };
     if wants_events(&headers) {
-        return Ok(call_stream::respond(
-            app.engine.clone(),
-            call,
-            token,
-            body.interactive,
-            app.reserve_event_stream()?,
-        ));
+        let room = app.reserve_event_stream(&token.principal)?;
+        return Ok(call_stream::respond(app.engine.clone(), call, token, body.interactive, (room, memory)));
     }
-    Ok(run_and_respond(&app.engine, call, &token).await)
+    let response = run_and_respond(&app.engine, call, &token).await;
+    drop(memory);
+    Ok(response)
 }
 
 async fn run_and_respond(engine: &Arc<Engine>, call: CallRequest, token: &TokenState) -> Response {

@@ -15,7 +15,7 @@ use http_body_util::BodyExt;
 use hyper::body::{Frame, SizeHint};
 use parking_lot::Mutex;
 
-/// Maximum time for the rest of a body.
+/// Maximum time for the rest of a body, unless `timeouts.request_s` is shorter.
 const DISCARD_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The place that a body returns to when it is dropped before its end.
@@ -40,8 +40,8 @@ pub(super) fn track_body(request: Request) -> (Request, Option<UnreadBody>) {
 }
 
 impl UnreadBody {
-    /// Reads and discards the rest of the body, up to `most` bytes.
-    pub(super) async fn discard(self, most: usize) {
+    /// Reads and discards the rest of the body, up to `most` bytes and for at most `time`.
+    pub(super) async fn discard(self, most: usize, time: Duration) {
         let Some(mut body) = self.0.lock().take() else { return };
         let mut left = most;
         let taking = async {
@@ -53,7 +53,7 @@ impl UnreadBody {
             }
         };
         // The response is the same, regardless of the result.
-        let _ = tokio::time::timeout(DISCARD_TIMEOUT, taking).await;
+        let _ = tokio::time::timeout(DISCARD_TIMEOUT.min(time), taking).await;
     }
 }
 

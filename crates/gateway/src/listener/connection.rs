@@ -20,6 +20,7 @@ use tower::Service;
 use super::refusal::ConnectionRefusal;
 use super::stream::{BytesWritten, CountedStream, MaybeTlsStream};
 use crate::access::ConnectionInfo;
+use crate::peer_connection::ConnectionPool;
 use crate::tls::ListenerTls;
 
 /// Maximum size of a request head, and of a piece of a body that is read at once, in bytes.
@@ -32,7 +33,9 @@ const HANDSHAKE: u8 = 0x16;
 pub(crate) struct ConnectionContext {
     pub(crate) router: Router,
     pub(crate) tls: Option<Arc<ListenerTls>>,
-    /// Maximum time for the handshake and for each request head.
+    /// The connections of the listener.
+    pub(crate) pool: Arc<ConnectionPool>,
+    /// Maximum time for the handshake, for each request head, and for showing a token.
     pub(crate) handshake_timeout: Duration,
     /// Cancelled to finish the current request and then close.
     pub(crate) graceful_shutdown: CancellationToken,
@@ -61,8 +64,10 @@ async fn serve_stream(
     place: OwnedSemaphorePermit,
     open: TaskTrackerToken,
 ) {
-    let ConnectionContext { router, tls, handshake_timeout: timeout, graceful_shutdown: finish, abort: _ } =
+    let ConnectionContext { router, tls, pool, handshake_timeout: timeout, graceful_shutdown, abort: _ } =
         terms;
+    let finish = graceful_shutdown;
+    let this = pool.add();
     let Ok(info) = configure_socket(&stream, tls.is_some()) else {
         return; // It is gone already.
     };
@@ -80,12 +85,14 @@ async fn serve_stream(
     };
     let written = BytesWritten::default();
     let counter = written.clone();
+    let marker = this.clone();
     let service = service_fn(move |mut request: Request<Incoming>| {
+        request.extensions_mut().insert(marker.clone());
         request.extensions_mut().insert(info);
         request.extensions_mut().insert(counter.clone());
         router.clone().call(request)
     });
-    let io = TokioIo::new(CountedStream::new(stream, written, place, open));
+    let io = TokioIo::new(CountedStream::new(stream, written, this.clone(), place, open));
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(timeout)
@@ -98,6 +105,12 @@ async fn serve_stream(
         () = finish.cancelled() => {
             connection.as_mut().graceful_shutdown();
             connection.await
+        }
+        () = this.wait_until_unwanted(timeout) => {
+            connection.as_mut().graceful_shutdown();
+            // The current request may still end, within its own time.
+            let Ok(ended) = tokio::time::timeout(timeout, connection).await else { return };
+            ended
         }
     };
     if let Err(error) = ended {

@@ -13,6 +13,8 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio_rustls::server::TlsStream;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
+use crate::peer_connection::PeerConnection;
+
 /// A plain or encrypted connection.
 #[derive(Debug)]
 pub(crate) enum MaybeTlsStream {
@@ -49,6 +51,7 @@ impl BytesWritten {
 pub(crate) struct CountedStream {
     stream: MaybeTlsStream,
     written: BytesWritten,
+    connection: PeerConnection,
     _permit: OwnedSemaphorePermit,
     _open: TaskTrackerToken,
 }
@@ -57,10 +60,11 @@ impl CountedStream {
     pub(crate) fn new(
         stream: MaybeTlsStream,
         written: BytesWritten,
+        connection: PeerConnection,
         place: OwnedSemaphorePermit,
         open: TaskTrackerToken,
     ) -> Self {
-        Self { stream, written, _permit: place, _open: open }
+        Self { stream, written, connection, _permit: place, _open: open }
     }
 }
 
@@ -70,10 +74,15 @@ impl AsyncRead for CountedStream {
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        match &mut self.stream {
+        let before = buf.filled().len();
+        let read = match &mut self.stream {
             MaybeTlsStream::Plain(stream) => Pin::new(stream).poll_read(cx, buf),
             MaybeTlsStream::Tls(stream) => Pin::new(stream).poll_read(cx, buf),
+        };
+        if let Some(frames) = self.connection.frames() {
+            frames.add(buf.filled().len() - before);
         }
+        read
     }
 }
 

@@ -31,10 +31,19 @@ pub struct LimitSettings {
     pub sources_per_token: usize,
     /// Maximum number of tool sources of the owner.
     pub sources_per_owner: usize,
-    /// Maximum number of open connections.
+    /// Maximum number of open connections. A quarter of them is kept for the owner. Of those without a token,
+    /// 1,024 may be open, each for `timeouts.request_s`.
     pub connections: usize,
-    /// Maximum number of open event streams (progress, `calls tail`) and exports.
+    /// Maximum number of connections of one principal other than the owner. A device may have an eighth of it.
+    pub connections_per_principal: usize,
+    /// Maximum memory of unfinished frames, bodies and queues of all peers, in bytes. Default: 256 MiB, or an
+    /// eighth of the machine's memory on a smaller one.
+    pub memory_bytes: Option<usize>,
+    /// Maximum number of open event streams (progress, `calls tail`) and exports. A quarter of them is kept
+    /// for the owner.
     pub sse_streams: usize,
+    /// Maximum number of those of one principal other than the owner.
+    pub sse_streams_per_principal: usize,
     /// Maximum size of the body of a request other than a call, in bytes.
     pub body_bytes: usize,
     /// Maximum number of pending pairing codes.
@@ -62,7 +71,10 @@ impl Default for LimitSettings {
             sources_per_token: 8,
             sources_per_owner: 64,
             connections: 20_000,
+            connections_per_principal: 256,
+            memory_bytes: None,
             sse_streams: 256,
+            sse_streams_per_principal: 32,
             body_bytes: 64 << 10,
             pairing_codes: 64,
             pairing_attempts_per_minute: 30,

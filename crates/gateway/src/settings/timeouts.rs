@@ -25,7 +25,8 @@ pub struct TimeoutSettings {
     pub write_s: Seconds,
     /// Timeout for shutting down, in seconds.
     pub shutdown_s: Seconds,
-    /// Timeout for receiving a request head or a TLS handshake, in seconds.
+    /// Timeout for receiving a request head, a TLS handshake or a request body, in seconds. A body over 64 KiB
+    /// may take longer, up to a minute, as long as a part of it arrives within this time.
     pub request_s: Seconds,
     /// Lifetime of a pairing code, in seconds.
     pub pairing_code_s: Seconds,

@@ -8,6 +8,9 @@ use super::{Seconds, Settings, TlsMode};
 use crate::net::address::{UriAuthority, WebOrigin};
 use crate::net::parse_network;
 
+/// Minimum of `limits.memory_bytes`: one frame of the default size, twice.
+const MIN_MEMORY: usize = 32 << 20;
+
 /// A problem of one setting, or a warning about it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{key}: {problem}")]
@@ -168,7 +171,10 @@ impl Settings {
             ("sources_per_token", it.sources_per_token, 1),
             ("sources_per_owner", it.sources_per_owner, 1),
             ("connections", it.connections, 1),
+            ("connections_per_principal", it.connections_per_principal, 1),
+            ("memory_bytes", it.memory_bytes.unwrap_or(MIN_MEMORY), MIN_MEMORY),
             ("sse_streams", it.sse_streams, 1),
+            ("sse_streams_per_principal", it.sse_streams_per_principal, 1),
             ("body_bytes", it.body_bytes, 1024),
             ("pairing_codes", it.pairing_codes, 1),
             ("pairing_attempts_per_minute", it.pairing_attempts_per_minute as usize, 1),

@@ -162,6 +162,19 @@ impl ChatClient {
                 return cx.outbox.send(frame).await.map_err(|_| CloseReason::PeerGone);
             }
         };
+        // The arguments stay in memory while the call runs.
+        let size = request.args.as_ref().map_or(0, |args| args.get().len());
+        let memory = match cx.account.reserve(size) {
+            Ok(memory) => memory,
+            Err(refusal) => {
+                self.calls.end(&request.id);
+                let error = ToolError::new(Code::Overloaded, refusal.to_string()).with_hint(
+                    "Wait for some of your calls to end; the limit is the setting limits.memory_bytes",
+                );
+                let frame = CallResult::write(&request.id, CallId::new(), 0.0, &Outcome::Error(error));
+                return cx.outbox.send(frame).await.map_err(|_| CloseReason::PeerGone);
+            }
+        };
         let call = CallRequest {
             timeout: request.timeout_ms.map(Duration::from_millis),
             idempotency_key: request.idempotency_key.map(Arc::from),
@@ -181,6 +194,7 @@ impl ChatClient {
         let (engine, outbox, calls) = (cx.app.engine.clone(), cx.outbox.clone(), self.calls.clone());
         let mut running = Box::pin(async move {
             let finished = engine.call(call).await;
+            drop(memory);
             calls.end(&request.id);
             let duration_ms = finished.durations.total.as_secs_f64() * 1000.0;
             // The peer may have disconnected; the outcome is recorded anyway.

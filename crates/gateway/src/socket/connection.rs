@@ -17,7 +17,9 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::close::{CloseReason, TOO_SLOW};
 use crate::listener::BytesWritten;
+use crate::memory_budget::{MemoryAccount, MemoryReservation};
 use crate::outbox::{Outbox, OutgoingFrame};
+use crate::peer_connection::PeerConnection;
 
 /// Options of a connection.
 #[derive(Debug, Clone)]
@@ -28,6 +30,10 @@ pub(crate) struct SocketOptions {
     pub(crate) write_timeout: Duration,
     /// Number of bytes that the peer has accepted so far.
     pub(crate) written: BytesWritten,
+    /// Memory of the connection.
+    pub(crate) account: MemoryAccount,
+    /// The connection, which counts the bytes of unfinished frames.
+    pub(crate) connection: Option<PeerConnection>,
 }
 
 /// Handler of the frames of a connection.
@@ -66,17 +72,22 @@ pub(crate) async fn serve<R: FrameReceiver>(
     // A separate task waits for rare events; otherwise, they would be polled for every frame.
     let (tell, mut told) = oneshot::channel();
     let heartbeat = watch_heartbeat(outbox.clone(), terms.heartbeat, started, heard_ms.clone());
+    let account = terms.account.clone();
     let watcher = AbortOnDropHandle::new(tokio::spawn(async move {
         let close = tokio::select! {
             close = heartbeat => close,
             close = ending => close,
+            () = account.closed() => CloseReason::with_code(
+                TOO_SLOW,
+                "this connection or its token holds too much of the gateway's memory; retry later",
+            ),
         };
         // The connection may have ended by itself.
         let _ = tell.send(close);
     }));
     let close = tokio::select! {
         biased;
-        close = read(&mut stream, receiver, started, &heard_ms) => close,
+        close = read(&mut stream, receiver, &terms, started, &heard_ms) => close,
         close = write(&mut sink, &mut queue, &terms) => close,
         close = &mut told => close.unwrap_or(CloseReason::PeerGone),
     };
@@ -87,7 +98,7 @@ pub(crate) async fn serve<R: FrameReceiver>(
     let goodbye = async {
         if let Some(frame) = close.frame() {
             while let Ok(outgoing) = queue.try_recv() {
-                sink.feed(message(outgoing)).await?;
+                sink.feed(message(outgoing).0).await?;
             }
             sink.send(frame).await?;
         }
@@ -103,9 +114,11 @@ pub(crate) async fn serve<R: FrameReceiver>(
 async fn read<R: FrameReceiver>(
     stream: &mut SplitStream<WebSocket>,
     receiver: &mut R,
+    terms: &SocketOptions,
     started: Instant,
     heard_ms: &AtomicU64,
 ) -> CloseReason {
+    let frames = terms.connection.as_ref().and_then(PeerConnection::frames);
     loop {
         let message = match stream.next().await {
             None => return CloseReason::PeerGone,
@@ -114,6 +127,13 @@ async fn read<R: FrameReceiver>(
         };
         heard_ms.store(millis(started.elapsed()), Ordering::Relaxed);
         receiver.on_activity();
+        match (&message, frames) {
+            (Message::Ping(payload) | Message::Pong(payload), Some(frames)) => {
+                frames.control_frame_complete(payload.len());
+            }
+            (_, Some(frames)) => frames.message_complete(),
+            (_, None) => {}
+        }
         let done = match message {
             Message::Text(text) => receiver.on_text(text).await,
             Message::Binary(_) => receiver.on_binary().await,
@@ -137,13 +157,18 @@ async fn write(
             _ => None,
         };
         let batch = async {
-            sink.feed(message(first)).await?;
-            if let Some(outgoing) = company {
-                sink.feed(message(outgoing)).await?;
+            // Fed frames take memory until they are flushed.
+            let mut fed = Vec::with_capacity(1);
+            for outgoing in std::iter::once(first).chain(company) {
+                let (message, memory) = message(outgoing);
+                fed.extend(memory);
+                sink.feed(message).await?;
             }
             for _ in 0..BATCH {
                 let Ok(outgoing) = queue.try_recv() else { break };
-                sink.feed(message(outgoing)).await?;
+                let (message, memory) = message(outgoing);
+                fed.extend(memory);
+                sink.feed(message).await?;
             }
             sink.flush().await
         };
@@ -193,10 +218,13 @@ async fn watch_heartbeat(
     }
 }
 
-fn message(outgoing: OutgoingFrame) -> Message {
+/// The message to send, and the memory that it takes.
+fn message(outgoing: OutgoingFrame) -> (Message, Option<MemoryReservation>) {
     match outgoing {
-        OutgoingFrame::Text(text) | OutgoingFrame::Lazy(text) => Message::Text(text),
-        OutgoingFrame::Ping => Message::Ping(axum::body::Bytes::new()),
+        OutgoingFrame::Text(queued) | OutgoingFrame::Lazy(queued) => {
+            (Message::Text(queued.text), Some(queued.memory))
+        }
+        OutgoingFrame::Ping => (Message::Ping(axum::body::Bytes::new()), None),
     }
 }
 

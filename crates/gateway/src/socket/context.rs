@@ -3,12 +3,14 @@
 
 use std::sync::Arc;
 
+use toolway_types::text::{MAX_MESSAGE, shorten};
 use toolway_wire::client_message::Connect;
 use toolway_wire::gateway_message::ErrorMessage;
 use toolway_wire::{GatewayMessage, VERSION};
 
 use super::close::CloseReason;
 use crate::access::TokenState;
+use crate::memory_budget::MemoryAccount;
 use crate::outbox::{Outbox, PeerGone};
 use crate::sources::identity::IdentityClaims;
 use crate::state::AppState;
@@ -52,6 +54,8 @@ pub(super) struct SocketContext {
     /// The protocol version in use.
     pub(super) version: u32,
     pub(super) outbox: Outbox,
+    /// Memory of the connection.
+    pub(super) account: MemoryAccount,
     pub(super) params: SocketParams,
     /// The `connect` message, once it has arrived.
     pub(super) hello: Option<Connect>,
@@ -88,7 +92,7 @@ impl SocketContext {
     pub(super) async fn send_error(&self, code: &str, message: impl Into<String>) -> Result<(), CloseReason> {
         self.app.metrics.record_refusal(code);
         self.send(ErrorMessage {
-            message: message.into(),
+            message: shorten(&message.into(), MAX_MESSAGE),
             code: Some(code.to_owned()),
             ..ErrorMessage::default()
         })

@@ -4,6 +4,8 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use toolway_core::ProgressReport;
+use toolway_types::pattern::SchemaPatterns;
+use toolway_types::text::{MAX_QUOTE, truncate};
 use toolway_types::{Code, ContentPart, RawJson, ToolError, ToolOutput};
 use toolway_wire::client_message::{
     RegisterMode, RegisterTools, ToolFailure, ToolProgress, ToolResult, ToolWaiting, UnregisterTools,
@@ -20,8 +22,6 @@ use crate::sources::device_session::DeviceSession;
 use crate::sources::registration::{self, RegistrationCapacity};
 use crate::sources::remote_tool::remote_tools;
 
-/// Number of tools and bytes above which a message is compiled on a blocking thread.
-const COMPILE_BLOCKING_THRESHOLD: (usize, usize) = (32, 32 << 10);
 /// Maximum length of a question for the caller, in characters. Longer questions are truncated.
 const MAX_QUESTION: usize = 2000;
 
@@ -39,28 +39,28 @@ pub(super) async fn register(
         _ => RegisterMode::Replace,
     });
     let registering = source.registration_lock.lock().await;
-    let kept: Vec<(String, usize)> = match mode {
-        RegisterMode::Replace => Vec::new(),
+    let (kept, patterns) = match mode {
+        RegisterMode::Replace => (Vec::new(), SchemaPatterns::default()),
         RegisterMode::Add => registered_specs(&session),
     };
     let limits = &cx.app.settings.limits;
     let allowed = cx.app.rules.registration_allowance(source.token(), source.slug());
-    let (count, bytes): (usize, usize) =
-        (message.tools.len(), message.tools.iter().map(|tool| tool.get().len()).sum());
+    let count = message.tools.len();
     let others = || source.sessions().into_iter().filter(|other| !Arc::ptr_eq(other, &session));
     let capacity = RegistrationCapacity {
         tools: limits.tools_per_connection.saturating_sub(kept.len()),
         bytes: limits.spec_bytes_per_connection.saturating_sub(kept.iter().map(|(_, bytes)| bytes).sum()),
         own_names: kept.into_iter().map(|(name, _)| name).collect(),
         other_names: allowed.max_tools().map(|_| registered_names(others())).unwrap_or_default(),
+        patterns,
     };
     let specs = cx.app.specs.clone();
-    let compile = move || registration::check_specs(&specs, &message.tools, &capacity, &allowed);
-    let checked = if count > COMPILE_BLOCKING_THRESHOLD.0 || bytes > COMPILE_BLOCKING_THRESHOLD.1 {
-        tokio::task::spawn_blocking(compile).await.unwrap_or_default()
-    } else {
-        compile()
+    // Always apart from other connections: a few bytes of a schema can take long to compile.
+    let compile = {
+        let specs = specs.clone();
+        move || registration::check_specs(&specs, &message.tools, &capacity, &allowed)
     };
+    let checked = specs.run_compile_job(&cx.token.principal.id.0, compile).await.unwrap_or_default();
     // Compared before they are registered, so that no call can run a changed tool unnoticed.
     if source.identity().is_some() {
         cx.app.tool_changes.submit(source.slug(), &checked.accepted).await;
@@ -79,13 +79,15 @@ pub(super) async fn register(
     cx.send(ToolsRegistered { count, registered: registered.unwrap_or_default(), rejected }).await
 }
 
-/// Returns the names of a session's tools with the sizes of their specs in bytes.
-fn registered_specs(session: &DeviceSession) -> Vec<(String, usize)> {
+/// Returns the names of a session's tools with the sizes of their specs in bytes, and all their patterns.
+fn registered_specs(session: &DeviceSession) -> (Vec<(String, usize)>, SchemaPatterns) {
     let tools = session.with_lease(|lease| lease.tools()).unwrap_or_default();
     let size = |tool: &Arc<dyn toolway_core::Tool>| {
         serde_json::to_string(tool.spec().document().as_ref()).map_or(0, |text| text.len())
     };
-    tools.iter().map(|tool| (tool.spec().name().to_string(), size(tool))).collect()
+    let mut patterns = SchemaPatterns::default();
+    tools.iter().for_each(|tool| patterns.add(tool.spec().patterns()));
+    (tools.iter().map(|tool| (tool.spec().name().to_string(), size(tool))).collect(), patterns)
 }
 
 /// Returns the names of the tools of all these sessions.
@@ -206,6 +208,8 @@ async fn acknowledge(
     id: String,
     status: ResultStatus,
 ) -> Result<(), CloseReason> {
+    // The gateway's own ids are short. An unknown one may be as long as a frame.
+    let id = truncate(&id, MAX_QUOTE);
     if status != ResultStatus::Accepted {
         cx.app.metrics.record_discarded_result(status);
         let source = provider.session().map(|session| session.source().to_string());

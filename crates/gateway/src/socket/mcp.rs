@@ -92,7 +92,7 @@ async fn upgrade(
     let scope = mcp_client_scope(&token, agent, EndpointScope::Everything, Arc::new(bounds));
     let counted = app.mcp.http.sessions().acquire(&scope).map_err(|full| no_room(&full))?;
     let message_bytes = app.settings.limits.frame_bytes;
-    let (upgrade, terms) = prepare_upgrade(&mut parts, &app).await?;
+    let (upgrade, terms) = prepare_upgrade(&mut parts, &app, &token.principal).await?;
     let mut response = upgrade
         .protocols([SUBPROTOCOL])
         .read_buffer_size(READ_BUFFER)
@@ -119,7 +119,7 @@ async fn serve(
     socket: WebSocket,
 ) {
     let limits = &app.settings.limits;
-    let (outbox, queue) = Outbox::new(limits.send_queue);
+    let (outbox, queue) = Outbox::new(limits.send_queue, terms.account.clone());
     let _open = app.metrics.track_socket(ENTRY_POINT);
     let (to_server, messages) = mpsc::channel(QUEUE);
     let served = McpConnection::new(

@@ -16,6 +16,7 @@ use super::context::{PARSE_BLOCKING_THRESHOLD, SocketContext, SocketKind, Socket
 use super::tool_provider::{ToolProvider, connected};
 use super::{app_providers, device};
 use crate::access::TokenState;
+use crate::memory_budget::MemoryAccount;
 use crate::outbox::Outbox;
 use crate::state::AppState;
 
@@ -37,13 +38,13 @@ impl SocketPeer {
         token: Arc<TokenState>,
         kind: SocketKind,
         version: u32,
-        outbox: Outbox,
+        (outbox, account): (Outbox, MemoryAccount),
         params: SocketParams,
     ) -> Self {
         let registration = ConnectionRegistration::default();
         let calls_limit = app.settings.limits.calls_in_flight_per_connection;
         let chat = ChatClient::new(&params, calls_limit, registration.clone());
-        let cx = SocketContext { app, token, kind, version, outbox, params, hello: None };
+        let cx = SocketContext { app, token, kind, version, outbox, account, params, hello: None };
         Self { cx, provider: ToolProvider::new(registration), chat }
     }
 
@@ -122,7 +123,8 @@ impl SocketPeer {
 impl FrameReceiver for SocketPeer {
     async fn on_text(&mut self, frame: Utf8Bytes) -> Result<(), CloseReason> {
         let decoded = if frame.len() > PARSE_BLOCKING_THRESHOLD {
-            let decoded = tokio::task::spawn_blocking(move || ClientMessage::decode(frame.as_str())).await;
+            let (jobs, principal) = (&self.cx.app.parse_jobs, &self.cx.token.principal.id.0);
+            let decoded = jobs.run(principal, move || ClientMessage::decode(frame.as_str())).await;
             decoded.unwrap_or_else(|error| Err(FrameError::InvalidJson(error.to_string())))
         } else {
             ClientMessage::decode(frame.as_str())

@@ -13,6 +13,7 @@ use http::header::SEC_WEBSOCKET_PROTOCOL;
 use http::request::Parts;
 use http::{HeaderValue, StatusCode};
 use serde::Deserialize;
+use toolway_types::Principal;
 use toolway_wire::{SUBPROTOCOL_V1, SUBPROTOCOL_V2};
 
 use super::close::{CloseReason, GOING_AWAY, TAKEN_OVER, TOKEN_ENDED};
@@ -24,6 +25,7 @@ use crate::http::token_extractors::refuse;
 use crate::http::{ApiError, QueryParams};
 use crate::listener::BytesWritten;
 use crate::outbox::Outbox;
+use crate::peer_connection::PeerConnection;
 use crate::state::{AppState, RouterState};
 
 /// Returns the size of the read buffer. It is small, because the library fills all of it with zeros for every
@@ -69,7 +71,7 @@ async fn upgrade(
         check_agent(&token.principal, persona)?;
     }
     let (subprotocol, version) = negotiate_subprotocol(&parts);
-    let (mut upgrade, terms) = prepare_upgrade(&mut parts, &app).await?;
+    let (mut upgrade, terms) = prepare_upgrade(&mut parts, &app, &token.principal).await?;
     if let Some(subprotocol) = subprotocol {
         upgrade.set_selected_protocol(HeaderValue::from_static(subprotocol));
     }
@@ -122,10 +124,22 @@ fn negotiate_subprotocol(parts: &Parts) -> (Option<&'static str>, u32) {
 pub(super) async fn prepare_upgrade(
     parts: &mut Parts,
     app: &Arc<AppState>,
+    principal: &Principal,
 ) -> Result<(WebSocketUpgrade, SocketOptions), ApiError> {
     let upgrade = WebSocketUpgrade::from_request_parts(parts, app).await.map_err(not_a_websocket)?;
     let written = parts.extensions.remove::<BytesWritten>().unwrap_or_default();
-    let terms = SocketOptions { heartbeat: app.heartbeat(), write_timeout: app.write_timeout(), written };
+    let account = app.memory.open(principal);
+    let connection = parts.extensions.remove::<PeerConnection>();
+    if let Some(connection) = &connection {
+        connection.count_frames(&account);
+    }
+    let terms = SocketOptions {
+        heartbeat: app.heartbeat(),
+        write_timeout: app.write_timeout(),
+        written,
+        account,
+        connection,
+    };
     Ok((upgrade.write_buffer_size(WRITE_BUFFER), terms))
 }
 
@@ -143,9 +157,10 @@ async fn serve(
     terms: SocketOptions,
     socket: WebSocket,
 ) {
-    let (outbox, queue) = Outbox::new(app.settings.limits.send_queue);
+    let (outbox, queue) = Outbox::new(app.settings.limits.send_queue, terms.account.clone());
     let _open = app.metrics.track_socket(kind.entry_point());
-    let mut peer = SocketPeer::new(app.clone(), token.clone(), kind, version, outbox.clone(), introduction);
+    let sending = (outbox.clone(), terms.account.clone());
+    let mut peer = SocketPeer::new(app.clone(), token.clone(), kind, version, sending, introduction);
     let (displaced, closing, held) = (peer.displaced(), app.closing.clone(), token.clone());
     let refused = match kind {
         SocketKind::Chat => peer.open_session().await.err(),

@@ -4,7 +4,9 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use toolway_core::{SpecCache, SpecError, ToolSpec};
+use toolway_core::{CompileBudget, SpecCache, SpecError, ToolSpec};
+use toolway_types::pattern::SchemaPatterns;
+use toolway_types::text::shorten_error;
 use toolway_types::{RawJson, SpecDocument};
 use toolway_wire::gateway_message::Rejected;
 
@@ -22,6 +24,8 @@ pub(crate) struct RegistrationCapacity {
     /// Names of tools of other connections of the source, if the owner limits the number of the source's
     /// tools.
     pub(crate) other_names: HashSet<String>,
+    /// Patterns of the tools that the connection keeps.
+    pub(crate) patterns: SchemaPatterns,
 }
 
 /// The validated specs of one message.
@@ -45,9 +49,10 @@ pub(crate) fn check_specs(
     let mut seen = HashSet::new();
     let (mut tools_left, mut bytes_left) = (room.tools, room.bytes);
     let most = allowed.max_tools().unwrap_or(usize::MAX);
+    let mut budget = CompileBudget::of_source(room.patterns);
     let mut source_left = most.saturating_sub(room.own_names.union(&room.other_names).count());
     for raw in tools {
-        let result = compile(specs, raw).and_then(|spec| {
+        let result = compile(specs, raw, &mut budget).and_then(|spec| {
             let name = spec.name().as_str();
             if let Some(refusal) = allowed.refusal_reason(name) {
                 return Err(refusal);
@@ -87,13 +92,13 @@ pub(crate) fn check_specs(
     checked
 }
 
-fn compile(specs: &SpecCache, raw: &RawJson) -> Result<Arc<ToolSpec>, String> {
+fn compile(specs: &SpecCache, raw: &RawJson, budget: &mut CompileBudget) -> Result<Arc<ToolSpec>, String> {
     let document: SpecDocument =
-        raw.to().map_err(|error| SpecError::Malformed(error.to_string()).to_string())?;
-    specs.compile(document).map_err(|bad| bad.to_string())
+        raw.to().map_err(|error| SpecError::Malformed(shorten_error(&error)).to_string())?;
+    specs.compile_within(document, budget).map_err(|bad| bad.to_string())
 }
 
-/// Returns the name of a rejected spec as it was received, so that its device recognizes it.
+/// Returns the start of a rejected spec's name as it was received, so that its device recognizes it.
 fn name_of(raw: &RawJson) -> String {
     #[derive(serde::Deserialize)]
     struct NamedSpec {
@@ -104,4 +109,4 @@ fn name_of(raw: &RawJson) -> String {
 }
 
 /// Maximum length of a rejected name in a response, in characters.
-const MAX_SHOWN: usize = 16 << 10;
+const MAX_SHOWN: usize = 300;

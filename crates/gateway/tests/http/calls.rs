@@ -11,6 +11,7 @@ use toolway_core::{
 };
 use toolway_types::{CallId, Code, Outcome, PrincipalId, RawJson, Role, ToolError, ToolOutput};
 
+use crate::events::SseTestReader;
 use crate::support::{GatewayHarness, HttpAnswer};
 
 const NOW: i64 = 1_700_000_000_000;
@@ -351,4 +352,35 @@ async fn redacted_values_stay_redacted_in_every_form() {
     }
     assert_eq!(listed(&bench, &bench.owner, "search=hunter2").await, [""; 0]);
     assert_eq!(listed(&bench, &bench.owner, "search=redacted").await, ["desk__login"]);
+}
+
+#[tokio::test]
+async fn streams_of_one_client_leave_streams_to_others_and_to_the_owner() {
+    let limits = json!({"limits": {"sse_streams": 8, "sse_streams_per_principal": 4}});
+    let bench = GatewayHarness::with(limits).await;
+    let [greedy, other, third] = [
+        bench.create_token("client").await,
+        bench.create_token("client").await,
+        bench.create_token("client").await,
+    ];
+    let mut open = Vec::new();
+    for _ in 0..4 {
+        open.push(SseTestReader::open(&bench, "GET", "/api/calls/tail", &greedy.token, None).await);
+    }
+    let refused = bench.send("GET", "/api/calls/tail", Some(&greedy.token), None).await;
+    assert_eq!((refused.status, refused.code().as_str()), (429, "too_many_streams"));
+    let error = refused.json()["error"].clone();
+    assert_eq!(error["message"], "this token has 4 event streams open already");
+    assert_eq!(error["hint"], "close one; the limit is the setting limits.sse_streams_per_principal");
+    // The same for every kind of stream.
+    let export = bench.send("GET", "/api/calls/export", Some(&greedy.token), None).await;
+    assert_eq!((export.status, export.code().as_str()), (429, "too_many_streams"));
+
+    for _ in 0..2 {
+        open.push(SseTestReader::open(&bench, "GET", "/api/calls/tail", &other.token, None).await);
+    }
+    let refused = bench.send("GET", "/api/calls/tail", Some(&third.token), None).await;
+    assert_eq!(refused.json()["error"]["message"], "6 event streams are open already", "two are the owner's");
+    let _watch = SseTestReader::watch(&bench).await;
+    assert_eq!(bench.send_as_owner("GET", "/api/calls/export", None).await.status, 200);
 }

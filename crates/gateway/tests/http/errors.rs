@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use crate::support::{GatewayHarness, read_answer};
+use crate::websocket::WebSocketClient;
 
 #[tokio::test]
 async fn unknown_paths_and_methods() {
@@ -172,4 +173,69 @@ async fn the_owner_sees_the_state_of_the_gateway() {
         metrics.body
     );
     assert!(metrics.body.contains("toolway_connections 1"), "{}", metrics.body);
+}
+
+/// Each value takes tens of bytes when it is parsed: 16 MB of text would take 256 MB.
+#[tokio::test]
+async fn a_body_with_very_many_values_is_refused_before_it_is_parsed() {
+    let bench = GatewayHarness::new().await;
+    let numbers = "0,".repeat(600_000);
+    let headers = [
+        ("Host".to_owned(), "localhost".to_owned()),
+        ("Authorization".to_owned(), format!("Bearer {}", bench.owner)),
+        ("Content-Type".to_owned(), "application/json".to_owned()),
+    ];
+    for (path, body) in [
+        ("/api/tools/get_current_time/call", format!(r#"{{"args":{{"a":[{numbers}0]}}}}"#)),
+        ("/api/chat", format!(r#"{{"message":"x","more":[{numbers}0]}}"#)),
+        ("/v1/chat/completions", format!(r#"{{"model":"default","messages":[],"more":[{numbers}0]}}"#)),
+        ("/mcp", format!(r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{{"a":[{numbers}0]}}}}"#)),
+    ] {
+        let refused = bench.send_raw("POST", path, &headers, &body).await;
+        assert_eq!(refused.status, 400, "{path}");
+        let message = refused.json()["error"]["message"].clone();
+        assert_eq!(message, "the body has more than 500000 JSON values", "{path}");
+    }
+}
+
+/// Whatever a message quotes is cut. The place at the end of a parser's message stays.
+#[tokio::test]
+async fn an_error_never_repeats_a_long_input() {
+    let bench = GatewayHarness::new().await;
+    let long = "x".repeat(60_000);
+    let role = bench.send_as_owner("POST", "/api/tokens", Some(json!({ "role": long }))).await;
+    let message = role.json()["error"]["message"].as_str().unwrap().to_owned();
+    assert_eq!((role.status, message.len() < 2_100), (400, true), "{message}");
+    assert!(message.starts_with("the body has the wrong form: unknown variant `xxx"), "{message}");
+    assert!(message.contains(" at line 1 column "), "{message}");
+    let names = [
+        format!("/api/calls/{}", "a".repeat(8_000)),
+        format!("/api/nothing/{}", "a".repeat(8_000)),
+        format!("/v1/models/{}", "a".repeat(8_000)),
+        format!("/mcp/sources/{}", "a".repeat(8_000)),
+    ];
+    for path in names {
+        let missing = bench.send_as_owner("GET", &path, None).await;
+        assert_eq!(missing.status, 404);
+        let message = missing.json()["error"]["message"].as_str().unwrap().to_owned();
+        assert!(message.len() < 2_100, "{}", message.len());
+    }
+
+    let mut chat = WebSocketClient::chat(&bench, &bench.owner).await;
+    let long = "y".repeat(3 << 20);
+    for message in [
+        json!({ "type": long }),
+        json!({"type": "call_tool", "id": 7, "name": long}),
+        json!({"type": "permission_answer", "id": long, "decision": "granted"}),
+        json!({"type": "register_tools", "mode": long, "tools": []}),
+    ] {
+        chat.send(message).await;
+        let answer = chat.receive_until("error").await;
+        let text = answer["message"].as_str().unwrap();
+        assert!(text.len() < 2_100, "{}: {}", text.len(), &text[..100]);
+    }
+    let outcome = chat.call(&long, json!({})).await;
+    assert_eq!(outcome["message"], format!("Tool {}… is not available", "y".repeat(300)));
+    let outcome = chat.call("get_current_time", json!({ "timezone": long })).await;
+    assert!(outcome["message"].as_str().unwrap().len() < 20_000);
 }

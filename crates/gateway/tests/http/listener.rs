@@ -112,3 +112,132 @@ async fn an_address_in_use_is_named() {
     assert!(error.to_string().contains(&bench.address().to_string()), "{error}");
     assert!(!other.path().join("toolway.db").exists(), "nothing was made");
 }
+
+/// The body of a request without a token, and of one with a token.
+#[tokio::test]
+async fn a_body_that_does_not_come_times_out() {
+    let bench = GatewayHarness::with(json!({"timeouts": {"request_s": 0.3}})).await;
+    let started = tokio::time::Instant::now();
+    for (path, more) in [
+        ("/pair", String::new()),
+        ("/api/tokens", format!("Authorization: Bearer {}\r\n", bench.owner)),
+        ("/api/tools/get_current_time/call", format!("Authorization: Bearer {}\r\n", bench.owner)),
+        ("/mcp", format!("Authorization: Bearer {}\r\n", bench.owner)),
+        ("/v1/chat/completions", format!("Authorization: Bearer {}\r\n", bench.owner)),
+    ] {
+        let mut stream = TcpStream::connect(bench.address()).await.unwrap();
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nHost: localhost\r\n{more}Content-Type: application/json\r\n\
+             Content-Length: 60000\r\n\r\n{{\"label\":\""
+        );
+        stream.write_all(head.as_bytes()).await.unwrap();
+        let refused = read_answer(stream).await;
+        assert_eq!(refused.status, 408, "{path}");
+        assert!(refused.body.contains("the body took too long to arrive"), "{path}: {}", refused.body);
+    }
+    assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
+}
+
+/// Sends the head of a masked text frame of `claimed` bytes, and `sent` of them.
+async fn send_unfinished_frame(stream: &mut TcpStream, claimed: u64, sent: usize) -> std::io::Result<()> {
+    let mut head = vec![0x81, 0x80 | 127];
+    head.extend(claimed.to_be_bytes());
+    head.extend([0; 4]);
+    stream.write_all(&head).await?;
+    stream.write_all(&vec![b' '; sent]).await
+}
+
+async fn open_device_socket(bench: &GatewayHarness, token: &str) -> TcpStream {
+    let mut stream = TcpStream::connect(bench.address()).await.unwrap();
+    let head = format!(
+        "GET /ws/device HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\nUpgrade: websocket\r\n\
+         Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+    );
+    stream.write_all(head.as_bytes()).await.unwrap();
+    let mut answer = Vec::new();
+    while !answer.ends_with(b"\r\n\r\n") {
+        let mut byte = [0];
+        stream.read_exact(&mut byte).await.unwrap();
+        answer.push(byte[0]);
+    }
+    assert!(answer.starts_with(b"HTTP/1.1 101"), "{}", String::from_utf8_lossy(&answer));
+    stream
+}
+
+/// Each connection sends most of a frame, and never its end.
+#[tokio::test]
+async fn unfinished_frames_of_one_device_take_only_its_share() {
+    let limits = json!({"limits": {"memory_bytes": 32 << 20, "frame_bytes": 1 << 20}});
+    let bench = GatewayHarness::with(limits).await;
+    let device = bench.create_token("device").await;
+    let mut held = Vec::new();
+    for _ in 0..20 {
+        let mut stream = open_device_socket(&bench, &device.token).await;
+        // A closed connection may refuse the rest.
+        let _ = send_unfinished_frame(&mut stream, 1 << 20, 900 << 10).await;
+        held.push(stream);
+    }
+    // An eighth of 32 MiB: four unfinished frames, and all others are closed.
+    let share = 4 << 20;
+    let memory =
+        async || bench.send_as_owner("GET", "/api/status", None).await.json()["memory_bytes"].clone();
+    let mut closed = 0;
+    for mut stream in held {
+        let mut frame = [0; 4];
+        let read = tokio::time::timeout(Duration::from_millis(500), stream.read_exact(&mut frame)).await;
+        match read {
+            // A close frame with the code 1013.
+            Ok(Ok(_)) => {
+                assert_eq!((frame[0], u16::from_be_bytes([frame[2], frame[3]])), (0x88, 1013));
+                closed += 1;
+            }
+            Ok(Err(_)) => closed += 1,
+            Err(_) => assert!(memory().await.as_u64().unwrap() <= share),
+        }
+    }
+    assert!((15..=17).contains(&closed), "{closed}");
+    // All are gone, and so is their memory.
+    while memory().await != 0 {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn connections_of_one_token_leave_connections_to_others() {
+    let limits = json!({"limits": {"connections_per_principal": 16}});
+    let bench = GatewayHarness::with(limits).await;
+    let device = bench.create_token("device").await;
+    let _held =
+        (open_device_socket(&bench, &device.token).await, open_device_socket(&bench, &device.token).await);
+    let headers = [
+        ("Host".to_owned(), "localhost".to_owned()),
+        ("Authorization".to_owned(), format!("Bearer {}", device.token)),
+    ];
+    let refused = bench.send_raw("GET", "/ws/device", &headers, "").await;
+    assert_eq!((refused.status, refused.code().as_str()), (429, "too_many_connections"));
+    assert_eq!(refused.json()["error"]["message"], "this token has 2 open connections already");
+    let other = bench.create_token("device").await;
+    drop(open_device_socket(&bench, &other.token).await);
+}
+
+#[tokio::test]
+async fn a_connection_without_a_token_is_closed_after_some_time() {
+    let bench = GatewayHarness::with(json!({"timeouts": {"request_s": 0.3}})).await;
+    let mut stream = TcpStream::connect(bench.address()).await.unwrap();
+    // It asks again and again, but never shows a token.
+    let mut answers = Vec::new();
+    let closed = tokio::time::timeout(Duration::from_secs(20), async {
+        let mut buffer = [0; 4096];
+        loop {
+            if stream.write_all(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n").await.is_err() {
+                return;
+            }
+            match stream.read(&mut buffer).await {
+                Ok(0) | Err(_) => return,
+                Ok(read) => answers.extend_from_slice(&buffer[..read.min(12)]),
+            }
+        }
+    })
+    .await;
+    assert!(closed.is_ok() && answers.starts_with(b"HTTP/1.1 200"));
+}

@@ -217,3 +217,35 @@ async fn the_first_tools_within_the_limit_of_a_connection_are_registered() {
     let outcome = bench.call(&bench.owner, "pixel__t4096", json!({})).await;
     assert_eq!(outcome["code"], "tool_not_available");
 }
+
+/// Every device may register tools, so a schema must not stall the others. Fifty of these patterns take 285 MB
+/// and seconds to compile.
+#[tokio::test]
+async fn a_tool_with_expensive_patterns_is_refused_by_name() {
+    let bench = GatewayHarness::new().await;
+    let token = bench.create_token("device").await.token;
+    let mut device = WebSocketClient::device(&bench, &token, "pixel").await;
+    let patterns: Vec<_> =
+        (0..50).map(|at| json!({"pattern": format!(r"[\p{{L}}\p{{N}}]{{100}}|x{at}")})).collect();
+    let parameters = json!({"type": "object", "properties": {"a": {"allOf": patterns}}});
+    let answer = device
+        .register(json!([
+            {"name": "heavy", "description": "A tool", "parameters": parameters},
+            {"name": "light", "description": "A tool"},
+            {"name": "heavy_result", "description": "A tool", "output_schema": parameters},
+        ]))
+        .await;
+    assert_eq!((&answer["count"], &answer["registered"]), (&json!(3), &json!(1)));
+    let refused = rejected(&answer);
+    let names: Vec<_> = refused.iter().map(|(name, _)| *name).collect();
+    assert_eq!(names, ["heavy", "heavy_result"]);
+    for ((_, reason), field) in refused.iter().zip(["parameters", "output_schema"]) {
+        assert_eq!(
+            *reason,
+            format!(
+                r#"{field}: the schema has the pattern "[\\p{{L}}\\p{{N}}]{{100}}|x0" at /properties/a/allOf/0/pattern, which would take more than 8388608 bytes when compiled; use smaller repetitions"#
+            )
+        );
+    }
+    assert_eq!(ids(&bench, "pixel").await, ["pixel/light"]);
+}

@@ -12,7 +12,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use toolway_types::RawJson;
-use toolway_types::json::nests_deeper_than;
+use toolway_types::json::{MAX_VALUES, has_more_values_than, nests_deeper_than};
 
 use super::outgoing::quoted;
 
@@ -160,6 +160,10 @@ pub(crate) fn parse(bytes: &[u8], limit: usize) -> ParsedText {
     }
     if text.len() > limit {
         let words = format!("the message has {} bytes, more than the maximum of {limit}", text.len());
+        return ParsedText::Invalid(MessageError::invalid_request(id_of(text).as_deref(), words));
+    }
+    if has_more_values_than(text.as_bytes(), MAX_VALUES) {
+        let words = format!("the message has more than {MAX_VALUES} values");
         return ParsedText::Invalid(MessageError::invalid_request(id_of(text).as_deref(), words));
     }
     if nests_deeper_than(text, MAX_DEPTH) {

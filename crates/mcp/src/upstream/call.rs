@@ -9,6 +9,7 @@ use rmcp::model::{ClientCapabilities, InputRequest, InputRequests, InputResponse
 use serde::Deserialize;
 use serde_json::Value;
 use toolway_core::CallContext;
+use toolway_types::text::shorten_error;
 use toolway_types::{Code, RawJson, ToolError};
 
 use super::capabilities;
@@ -269,8 +270,9 @@ fn input_requirement(raw: &RawJson) -> Result<Option<InputRequirement>, RoundTri
     if !has(r#""input_required""#) && !has(r#""task""#) {
         return Ok(None);
     }
-    let malformed =
-        |error: serde_json::Error| UpstreamError::Malformed(format!("its answer can't be read: {error}"));
+    let malformed = |error: serde_json::Error| {
+        UpstreamError::Malformed(format!("its answer can't be read: {}", shorten_error(&error)))
+    };
     #[derive(Deserialize)]
     struct ResultTypeField<'a> {
         #[serde(rename = "resultType", borrow, default)]

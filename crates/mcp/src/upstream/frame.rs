@@ -7,6 +7,8 @@ use bytes::Bytes;
 use rmcp::ErrorData;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use toolway_types::json::{MAX_VALUES, has_more_values_than};
+use toolway_types::text::{MAX_QUOTE, shorten_error, truncate};
 
 /// A request.
 pub(super) fn request(id: u64, method: &str, params: &str) -> Bytes {
@@ -86,7 +88,8 @@ struct JsonRpcEnvelope<'a> {
 /// # Errors
 /// A description of the problem.
 pub(super) fn parse(text: &[u8]) -> Result<IncomingMessage<'_>, String> {
-    let envelope: JsonRpcEnvelope<'_> = serde_json::from_slice(text).map_err(|error| error.to_string())?;
+    let envelope: JsonRpcEnvelope<'_> =
+        serde_json::from_slice(text).map_err(|error| shorten_error(&error))?;
     match envelope {
         JsonRpcEnvelope { id: Some(id), method: Some(method), params, .. } => {
             Ok(IncomingMessage::Request(id, method, params))
@@ -98,8 +101,12 @@ pub(super) fn parse(text: &[u8]) -> Result<IncomingMessage<'_>, String> {
             Ok(IncomingMessage::Error(id.and_then(parse_id), error))
         }
         JsonRpcEnvelope { id: Some(id), result: Some(result), .. } => match parse_id(id) {
+            Some(id) if has_more_values_than(result.get().as_bytes(), MAX_VALUES) => {
+                let message = format!("the result has more than {MAX_VALUES} JSON values");
+                Ok(IncomingMessage::Error(Some(id), ErrorData::internal_error(message, None)))
+            }
             Some(id) => Ok(IncomingMessage::Result(id, result)),
-            None => Err(format!("it answers {id}, an unknown request")),
+            None => Err(format!("it answers {}, an unknown request", truncate(id.get(), MAX_QUOTE))),
         },
         _ => Err("it is neither a request, a notification nor an answer".to_owned()),
     }
@@ -114,7 +121,7 @@ pub(super) fn parse_all<'a>(text: &'a [u8], mut each: impl FnMut(IncomingMessage
         each(parse(text)?);
         return Ok(());
     }
-    let several: Vec<&RawValue> = serde_json::from_slice(text).map_err(|error| error.to_string())?;
+    let several: Vec<&RawValue> = serde_json::from_slice(text).map_err(|error| shorten_error(&error))?;
     several.into_iter().try_for_each(|one| parse(one.get().as_bytes()).map(&mut each))
 }
 

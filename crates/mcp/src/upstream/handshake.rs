@@ -7,6 +7,7 @@ use rmcp::model::{ErrorCode, Implementation, ProtocolVersion, ServerCapabilities
 use serde::Deserialize;
 use serde_json::json;
 use toolway_types::RawJson;
+use toolway_types::text::shorten_error;
 
 use super::capabilities;
 use super::connection::{NegotiatedProtocol, UpstreamConnection};
@@ -144,6 +145,7 @@ async fn initialize(connection: &Arc<UpstreamConnection>) -> Result<NegotiatedPr
     });
     let raw = send(connection, "initialize", params.to_string()).await?;
     let found: InitializeResponse = raw.to().map_err(|error| {
+        let error = shorten_error(&error);
         UpstreamError::Malformed(format!("its answer to initialize can't be read: {error}"))
     })?;
     let known = ProtocolVersion::KNOWN_VERSIONS.iter();

@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use toolway_core::{SpecCache, ToolSpec};
+use toolway_core::{CompileBudget, SpecCache, ToolSpec};
+use toolway_types::pattern::SchemaPatterns;
+use toolway_types::text::shorten_error;
 use toolway_types::{RawJson, SpecDocument};
 
 use super::connection::UpstreamConnection;
@@ -45,8 +47,13 @@ pub(super) async fn list_tools(
     let marks_count =
         connection.is_stateless() && matches!(connection.transport(), McpTransport::StreamableHttp(_));
     // Compiling schemas may take long.
-    let work = move || compile_tools(&specs, &raw, most, bytes, marks_count);
-    tokio::task::spawn_blocking(work)
+    let owner = format!("mcp:{}", connection.server().slug());
+    let work = {
+        let specs = Arc::clone(&specs);
+        move || compile_tools(&specs, &raw, most, bytes, marks_count)
+    };
+    specs
+        .run_compile_job(&owner, work)
         .await
         .map_err(|error| UpstreamError::Malformed(format!("its tools can't be read: {error}")))
 }
@@ -82,7 +89,10 @@ async fn list_pages(
             return Err(UpstreamError::TooLarge(max_message_bytes));
         }
         let malformed = |error: serde_json::Error| {
-            UpstreamError::Malformed(format!("its answer to {method} can't be read: {error}"))
+            UpstreamError::Malformed(format!(
+                "its answer to {method} can't be read: {}",
+                shorten_error(&error)
+            ))
         };
         let page: HashMap<String, &RawValue> = raw.to().map_err(malformed)?;
         let listed: Vec<&RawValue> = match page.get(items) {
@@ -115,8 +125,9 @@ fn compile_tools(
     let mut listing = UpstreamToolList::default();
     let mut seen = HashSet::new();
     let mut bytes_left = bytes;
+    let mut budget = CompileBudget::of_source(SchemaPatterns::default());
     for raw in raw {
-        let tool = read_tool(specs, raw, marks_count).and_then(|(spec, params)| {
+        let tool = read_tool(specs, raw, marks_count, &mut budget).and_then(|(spec, params)| {
             if !seen.insert(spec.name().clone()) {
                 return Err("the list has a tool of this name already".to_owned());
             }
@@ -144,6 +155,7 @@ fn read_tool(
     specs: &SpecCache,
     raw: &RawJson,
     marks_count: bool,
+    budget: &mut CompileBudget,
 ) -> Result<(Arc<ToolSpec>, Vec<HeaderParam>), String> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
@@ -168,7 +180,8 @@ fn read_tool(
         #[serde(default)]
         task_support: Option<String>,
     }
-    let listed: ListedTool = raw.to().map_err(|error| format!("it is not a tool: {error}"))?;
+    let listed: ListedTool =
+        raw.to().map_err(|error| format!("it is not a tool: {}", shorten_error(&error)))?;
     if listed.execution.and_then(|execution| execution.task_support).as_deref() == Some("required") {
         return Err("it can only be called as a task, and tasks can't be followed here".to_owned());
     }
@@ -187,7 +200,7 @@ fn read_tool(
         mcp_entry: Some(raw.clone()),
         ..SpecDocument::named(listed.name)
     };
-    let spec = specs.compile(document).map_err(|bad| bad.to_string())?;
+    let spec = specs.compile_within(document, budget).map_err(|bad| bad.to_string())?;
     Ok((spec, params))
 }
 

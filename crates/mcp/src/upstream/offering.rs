@@ -13,6 +13,7 @@ use serde::de::DeserializeOwned;
 use tokio::sync::broadcast;
 use tokio::time::timeout;
 use toolway_types::RawJson;
+use toolway_types::text::shorten_error;
 
 use super::call::{UpstreamRequest, call_upstream};
 use super::error::UpstreamError;
@@ -184,8 +185,10 @@ impl Upstream {
     }
 
     fn parse_result<T: DeserializeOwned>(&self, raw: &RawJson) -> Result<T, ErrorData> {
-        let malformed = |error| UpstreamError::Malformed(format!("its answer can't be read: {error}"));
-        raw.to().map_err(|error| self.to_error_data(malformed(error)))
+        raw.to().map_err(|error: serde_json::Error| {
+            let error = shorten_error(&error);
+            self.to_error_data(UpstreamError::Malformed(format!("its answer can't be read: {error}")))
+        })
     }
 
     fn to_error_data(&self, fault: UpstreamError) -> ErrorData {

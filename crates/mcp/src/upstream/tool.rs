@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use toolway_core::{Arguments, CallContext, Tool, ToolSpec};
+use toolway_types::text::shorten_error;
 use toolway_types::{Code, ContentPart, OriginalError, RawJson, ToolError, ToolOutput};
 
 use super::call::{UpstreamRequest, call_upstream};
@@ -50,6 +51,7 @@ impl Tool for UpstreamTool {
         let raw = call_upstream(&self.upstream, request, client.as_ref(), Some(context)).await;
         let raw = raw.map_err(|no_result| no_result.into_tool_error(server))?;
         parse_result(raw).map_err(|error| {
+            let error = shorten_error(&error);
             UpstreamError::Malformed(format!("its result can't be read: {error}")).into_tool_error(server)
         })?
     }

@@ -4,6 +4,15 @@ use std::time::Duration;
 
 use http::StatusCode;
 use serde_json::Value;
+use toolway_types::json::{MAX_VALUES, has_more_values_than};
+
+/// Parses JSON, unless it is too large to be an error.
+fn parse_value(text: &str) -> Option<Value> {
+    if has_more_values_than(text.as_bytes(), MAX_VALUES) {
+        return None;
+    }
+    serde_json::from_str(text).ok()
+}
 
 /// A provider's error.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -23,16 +32,16 @@ impl ProviderErrorBody {
     pub(super) fn from_body(body: &[u8]) -> Self {
         let text = String::from_utf8_lossy(body);
         let text = text.trim();
-        match serde_json::from_str::<Value>(text) {
-            Ok(value) => Self::from_value(&value),
-            Err(_) if text.starts_with('<') => Self { message: html_title(text), ..Self::default() },
-            Err(_) => Self { message: text.to_owned(), ..Self::default() },
+        match parse_value(text) {
+            Some(value) => Self::from_value(&value),
+            None if text.starts_with('<') => Self { message: html_title(text), ..Self::default() },
+            None => Self { message: text.to_owned(), ..Self::default() },
         }
     }
 
     /// Parses an event of a stream, or a body that should be a response; `None` if it is not an error.
     pub(crate) fn from_text(text: &str) -> Option<Self> {
-        let value = serde_json::from_str::<Value>(text).ok()?;
+        let value = parse_value(text)?;
         is_error(&value).then(|| Self::from_value(&value))
     }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use toolway_types::RawJson;
+use toolway_types::json::{MAX_VALUES, has_more_values_than};
 
 use super::{ModelEventQueue, unexpected_event};
 use crate::config::ProviderConfig;
@@ -118,7 +119,10 @@ impl DecoderState {
     /// # Errors
     /// The provider's error, if the text contains one; otherwise a protocol failure.
     pub(crate) fn parse<'a, T: Deserialize<'a>>(&self, json: &'a str) -> Result<T, AttemptFailure> {
-        let parsed = serde_json::from_str(json);
+        let parsed = match has_more_values_than(json.as_bytes(), MAX_VALUES) {
+            true => Err(serde::de::Error::custom(format!("it has more than {MAX_VALUES} values"))),
+            false => serde_json::from_str(json),
+        };
         parsed.map_err(|problem| unexpected_event(&self.config, &self.model, json, &problem))
     }
 

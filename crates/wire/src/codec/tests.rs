@@ -121,3 +121,16 @@ fn every_type_is_listed_once() {
         assert_eq!(sorted.len(), types.len());
     }
 }
+
+#[test]
+fn a_frame_with_very_many_values_is_invalid_json() {
+    let with = |numbers: usize| {
+        format!(
+            r#"{{"type":"call_tool","id":"c","name":"t","args":{{"l":[{}0]}}}}"#,
+            "0,".repeat(numbers - 1)
+        )
+    };
+    let error = refused(&with(500_000), error_code::INVALID_JSON);
+    assert_eq!(error.to_string(), "the frame is not a JSON object: it has more than 500000 values");
+    assert!(ClientMessage::decode(&with(499_000)).is_ok());
+}

@@ -60,6 +60,7 @@ pub(super) async fn check_running(connect: &ConnectArgs, context: &CliContext, f
         "gateway",
         format!("{} accepts the token; uptime {uptime}, {} tools", client.url(), status.tools),
     );
+    check_memory(&status, found);
     check_versions(&status, found);
     check_clocks(asked, answer.date_ms, context.now_ms(), found);
     for it in status.warnings {
@@ -69,6 +70,26 @@ pub(super) async fn check_running(connect: &ConnectArgs, context: &CliContext, f
         }
     }
     check_devices(&client, found).await;
+}
+
+/// Reports the memory that peers hold.
+fn check_memory(status: &GatewayStatus, found: &mut DoctorReport) {
+    let GatewayStatus { memory_bytes: used, memory_limit_bytes: limit, .. } = *status;
+    // Older gateways do not report it.
+    if limit == 0 {
+        return;
+    }
+    let message = format!(
+        "peers hold {} of at most {} (limits.memory_bytes)",
+        time::format_bytes(used),
+        time::format_bytes(limit)
+    );
+    if used > limit / 10 * 9 {
+        let hint = "the gateway closes the connections that hold most; `/metrics` shows the use over time";
+        found.add_warning("memory", message, hint);
+    } else {
+        found.add_fine("memory", message);
+    }
 }
 
 fn check_versions(status: &GatewayStatus, found: &mut DoctorReport) {

@@ -272,3 +272,33 @@ async fn many_unique_items_are_validated() {
     );
     assert!(expect_error(&finished).message.len() < 1000);
 }
+
+/// Eight million numbers are 16 MB of text and 256 MB when they are parsed.
+#[tokio::test(start_paused = true)]
+async fn arguments_with_very_many_values_are_refused_before_they_are_parsed() {
+    let world = EngineHarness::new(vec![counting_tool(&texts())]);
+    let numbers = format!(r#"{{"l":[{}0]}}"#, "0,".repeat(8_000_000 - 1));
+    for arguments in [RawArguments::Json(raw(&numbers)), RawArguments::Text(numbers.clone())] {
+        let finished = world.engine.call(CallRequest { arguments, ..call("take", "{}") }).await;
+        let refused = expect_error(&finished);
+        assert_eq!(refused.code, Code::InvalidArguments);
+        assert_eq!(refused.message, "Invalid arguments: the arguments have more than 500000 values");
+    }
+    let named = (0..600_000).map(|at| format!(r#""{at}":0"#)).collect::<Vec<_>>().join(",");
+    let finished = world.run("take", &format!("{{{named}}}")).await;
+    assert_code(&finished, Code::InvalidArguments);
+    // An object, an array, and its elements.
+    let most = format!(r#"{{"l":[{}"x"]}}"#, r#""x","#.repeat(500_000 - 3));
+    assert_eq!(success_text(&world.run("take", &most).await), "30 s left");
+}
+
+#[tokio::test(start_paused = true)]
+async fn secrets_in_large_arguments_are_masked_in_the_record() {
+    let world = EngineHarness::new(vec![counting_tool(&texts())]);
+    let arguments = json!({ "l": vec!["abc"; 20_000], "password": "hunter2" }).to_string();
+    let finished = world.run("take", &arguments).await;
+    assert_eq!(success_text(&finished), "30 s left");
+    let record = &world.recorder.records_of(finished.id)[0];
+    let recorded = record.opened.arguments.as_ref().unwrap().get();
+    assert!(recorded.contains(r#""password":"[redacted]""#) && !recorded.contains("hunter2"));
+}

@@ -9,7 +9,6 @@ use axum::response::{IntoResponse, Response};
 use futures_util::{Stream, TryStreamExt, stream};
 use http::HeaderValue;
 use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
-use tokio::sync::OwnedSemaphorePermit;
 use toolway_api::ErrorResponse;
 use toolway_api::calls::{CallDetail, CallExportFormat, CallExportOrder, ExportCallsQuery};
 use toolway_store::{CallOrder, CallRow, StoreError};
@@ -21,6 +20,7 @@ use crate::access::TokenState;
 use crate::http::AuthenticatedCaller;
 use crate::http::resources::{ApiRoutes, resources};
 use crate::http::{ApiError, QueryParams};
+use crate::principal_shares::SharedPlace;
 use crate::state::AppState;
 
 pub(super) fn routes() -> ApiRoutes {
@@ -84,7 +84,7 @@ struct CallExport {
     format: CallExportFormat,
     token: Arc<TokenState>,
     app: Arc<AppState>,
-    _permit: OwnedSemaphorePermit,
+    _permit: SharedPlace,
 }
 
 /// Export calls
@@ -117,7 +117,7 @@ pub(super) async fn export(
         CallExportOrder::Oldest => CallOrder::OldestFirst,
         CallExportOrder::Newest => CallOrder::NewestFirst,
     };
-    let room = app.reserve_event_stream()?;
+    let room = app.reserve_event_stream(&token.principal)?;
     let format = query.format;
     let mut pages: CallPageStream = Box::pin(app.store.calls().export(filter, order));
     // Read the first page before the response starts: a failure is still a regular error then.

@@ -10,6 +10,7 @@ use serde::Serialize;
 use toolway_agent::agents::NoSuchAgent;
 use toolway_agent::conversations::StartTurnError;
 use toolway_agent::event::{TurnFailure, TurnFailureCode};
+use toolway_types::text::{MAX_MESSAGE, shorten};
 
 use crate::access::TokenEndReason;
 use crate::http::ApiError;
@@ -58,7 +59,7 @@ impl OpenAiApiError {
             status,
             kind,
             code: code.to_owned(),
-            message: message.into(),
+            message: shorten(&message.into(), MAX_MESSAGE),
             param: None,
             is_retryable: false,
             retry_after: None,

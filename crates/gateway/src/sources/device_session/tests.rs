@@ -17,6 +17,7 @@ use toolway_types::{Outcome, PrincipalId, SpecDocument, SystemClock, ToolOutput}
 use toolway_wire::GatewayMessage;
 
 use super::*;
+use crate::memory_budget::MemoryBudget;
 use crate::outbox::OutgoingFrame;
 use crate::sources::device_source::{DeviceSource, DeviceSourceState};
 use crate::sources::remote_tool::remote_tools;
@@ -150,7 +151,7 @@ impl DeviceSessionHarness {
     }
 
     async fn attach(&mut self) {
-        let (outbox, queue) = Outbox::new(256);
+        let (outbox, queue) = Outbox::new(256, MemoryBudget::new(1 << 30, 1 << 20).open_anonymous());
         self.attachment = Some(self.session.attach(outbox, CancellationToken::new(), 0).await);
         self.queue = Some(queue);
     }
@@ -230,7 +231,8 @@ impl DeviceSessionHarness {
     fn read(&mut self) {
         let Some(queue) = &mut self.queue else { return };
         while let Ok(outgoing) = queue.try_recv() {
-            let OutgoingFrame::Text(text) = outgoing else { continue };
+            let OutgoingFrame::Text(queued) = outgoing else { continue };
+            let text = queued.text;
             if let Ok(GatewayMessage::ToolCallRequest(request)) = GatewayMessage::decode(text.as_str()) {
                 let times = self.requests.entry(request.id).or_default();
                 // A call's request may be repeated only with a higher attempt.

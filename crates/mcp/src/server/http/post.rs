@@ -1,5 +1,7 @@
 //! `POST`: one message of a client, or a batch.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::request::Parts;
@@ -7,6 +9,7 @@ use http::{HeaderValue, Response, StatusCode};
 use rmcp::ErrorData;
 use rmcp::model::ProtocolVersion;
 use serde_json::value::RawValue;
+use toolway_core::BlockingPool;
 
 use super::accept::{AcceptedForms, is_json};
 use super::request_headers::{
@@ -46,7 +49,8 @@ impl McpHttpServer {
             let words = "the answer is application/json or text/event-stream; accept one of them";
             return refuse(StatusCode::NOT_ACCEPTABLE, words);
         }
-        match parse(body, self.body_bytes).await {
+        let owner = Arc::clone(&scope.caller.principal.id.0);
+        match parse(&self.shared.parse_jobs, &owner, body, self.body_bytes).await {
             ParsedText::Empty => {
                 let error = ErrorData::parse_error("Parse error: the body is empty", None);
                 Err(Refusal::new(StatusCode::BAD_REQUEST, None, error))
@@ -202,12 +206,12 @@ impl McpHttpServer {
     }
 }
 
-/// Parses a body, a long one on another thread.
-async fn parse(body: Bytes, limit: usize) -> ParsedText {
+/// Parses a body of a principal, a long one on another thread.
+async fn parse(jobs: &BlockingPool, owner: &str, body: Bytes, limit: usize) -> ParsedText {
     if body.len() <= BLOCKING_PARSE_BYTES {
         return json_rpc::parse(&body, limit);
     }
-    let parsing = tokio::task::spawn_blocking(move || json_rpc::parse(&body, limit));
+    let parsing = jobs.run(owner, move || json_rpc::parse(&body, limit));
     parsing.await.unwrap_or_else(|_| {
         ParsedText::Invalid(MessageError::invalid_request(None::<&RawValue>, "the message could not be read"))
     })

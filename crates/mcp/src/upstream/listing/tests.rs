@@ -55,3 +55,13 @@ fn lists_are_bounded() {
     let listing = self::listing(&[&large, r#"{"name":"small"}"#]);
     assert_eq!((listing.tools.len(), listing.skipped[0].name.as_str()), (1, "large"));
 }
+
+#[test]
+fn patterns_of_a_servers_tools_are_bounded() {
+    let large = r#"{"name":"large","inputSchema":{"type":"object","properties":{"a":{"pattern":"[\\p{L}\\p{N}]{100}|x"}}}}"#;
+    let listing = listing(&[large, r#"{"name":"small"}"#]);
+    assert_eq!(listing.tools.len(), 1);
+    assert_eq!(listing.skipped[0].name, "large");
+    let reason = &listing.skipped[0].reason;
+    assert!(reason.contains("at /properties/a/pattern, which would take more than"), "{reason}");
+}

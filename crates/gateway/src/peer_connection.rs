@@ -1,0 +1,207 @@
+//! One connection of the listener: whether its peer has shown a valid token, its place within the limits, and the
+//! memory of its unfinished frames. It is added to the extensions of each request.
+//!
+//! Connections without a token have a small pool of their own, in which the oldest makes room for the newest.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio_util::sync::CancellationToken;
+use toolway_types::{Principal, Role};
+
+use crate::memory_budget::{MemoryAccount, MemoryReservation};
+use crate::principal_shares::{NoPlace, PrincipalShares, SharedPlace};
+
+/// Maximum number of connections whose peers have not shown a token yet.
+const MAX_ANONYMOUS: usize = 1024;
+/// Part of a principal's connections that a device may have: one of this many.
+const DEVICE_PART: usize = 8;
+
+/// The connections of a listener.
+#[derive(Debug)]
+pub(crate) struct ConnectionPool {
+    identified: Arc<PrincipalShares>,
+    per_principal: usize,
+    anonymous: Mutex<AnonymousConnections>,
+}
+
+/// Connections without a token, in the order of their arrival.
+#[derive(Debug, Default)]
+struct AnonymousConnections {
+    next: u64,
+    open: BTreeMap<u64, CancellationToken>,
+}
+
+/// A connection. Cheap to clone.
+#[derive(Debug, Clone)]
+pub(crate) struct PeerConnection(Arc<PeerState>);
+
+#[derive(Debug)]
+struct PeerState {
+    pool: Arc<ConnectionPool>,
+    number: u64,
+    /// Cancelled when the connection makes room for a newer one.
+    evicted: CancellationToken,
+    /// Cancelled when the peer has shown a token.
+    identified: CancellationToken,
+    place: OnceLock<SharedPlace>,
+    frames: OnceLock<FrameMeter>,
+}
+
+impl ConnectionPool {
+    /// Creates a pool of `connections`, of which each principal may have `per_principal`.
+    pub(crate) fn new(connections: usize, per_principal: usize) -> Arc<Self> {
+        let identified = PrincipalShares::new(connections);
+        Arc::new(Self { identified, per_principal, anonymous: Mutex::default() })
+    }
+
+    /// Adds a new connection, whose peer has not shown a token yet.
+    pub(crate) fn add(self: &Arc<Self>) -> PeerConnection {
+        let evicted = CancellationToken::new();
+        let mut anonymous = self.anonymous.lock();
+        let number = anonymous.next;
+        anonymous.next += 1;
+        if anonymous.open.len() >= MAX_ANONYMOUS
+            && let Some((_, oldest)) = anonymous.open.pop_first()
+        {
+            oldest.cancel();
+        }
+        anonymous.open.insert(number, evicted.clone());
+        PeerConnection(Arc::new(PeerState {
+            pool: Arc::clone(self),
+            number,
+            evicted,
+            identified: CancellationToken::new(),
+            place: OnceLock::new(),
+            frames: OnceLock::new(),
+        }))
+    }
+
+    /// Number of connections without a token.
+    pub(crate) fn anonymous(&self) -> usize {
+        self.anonymous.lock().open.len()
+    }
+}
+
+impl PeerConnection {
+    /// Records that the peer has shown a valid token. Takes a place among the connections of the principal,
+    /// unless a proxy shares the connection between its clients.
+    ///
+    /// # Errors
+    /// [`NoPlace`] if the principal has too many connections.
+    pub(crate) fn identify(&self, principal: &Principal, is_proxied: bool) -> Result<(), NoPlace> {
+        let state = &self.0;
+        if state.identified.is_cancelled() {
+            return Ok(());
+        }
+        if !is_proxied {
+            let share = match principal.role {
+                Role::Device => (state.pool.per_principal / DEVICE_PART).max(1),
+                Role::Client | Role::Companion | Role::Owner => state.pool.per_principal,
+            };
+            let place = state.pool.identified.take(principal, share)?;
+            // Another request of this connection cannot have set it: they follow each other.
+            let _ = state.place.set(place);
+        }
+        state.identified.cancel();
+        state.leave_anonymous();
+        Ok(())
+    }
+
+    /// Waits until the peer has had `time` to show a token and has not, or must make room before that. Never
+    /// returns once the peer has shown one.
+    pub(crate) async fn wait_until_unwanted(&self, time: Duration) {
+        let state = &self.0;
+        tokio::select! {
+            biased;
+            () = state.identified.cancelled() => std::future::pending().await,
+            () = state.evicted.cancelled() => {}
+            () = tokio::time::sleep(time) => {}
+        }
+    }
+
+    /// Counts the frames of this connection in an account from now on.
+    pub(crate) fn count_frames(&self, account: &MemoryAccount) {
+        // Only one request of a connection can become a socket.
+        let _ = self.0.frames.set(FrameMeter::new(account.clone()));
+    }
+
+    /// The meter of the frames, once they are counted.
+    pub(crate) fn frames(&self) -> Option<&FrameMeter> {
+        self.0.frames.get()
+    }
+}
+
+impl PeerState {
+    fn leave_anonymous(&self) {
+        self.pool.anonymous.lock().open.remove(&self.number);
+    }
+}
+
+impl Drop for PeerState {
+    fn drop(&mut self) {
+        self.leave_anonymous();
+    }
+}
+
+/// Counts the bytes of a socket that have arrived and are not part of a complete message yet. The library
+/// stores them in a buffer of its own, of about their size.
+#[derive(Debug)]
+pub(crate) struct FrameMeter {
+    account: MemoryAccount,
+    unfinished: Mutex<UnfinishedFrames>,
+}
+
+#[derive(Debug, Default)]
+struct UnfinishedFrames {
+    bytes: usize,
+    reservation: Option<MemoryReservation>,
+}
+
+impl FrameMeter {
+    fn new(account: MemoryAccount) -> Self {
+        Self { account, unfinished: Mutex::default() }
+    }
+
+    /// Adds bytes that have arrived. Closes the connection if there is no memory for them.
+    pub(crate) fn add(&self, bytes: usize) {
+        let mut unfinished = self.unfinished.lock();
+        let bytes = unfinished.bytes.saturating_add(bytes);
+        if self.resize(&mut unfinished, bytes).is_err() {
+            self.account.close();
+        }
+    }
+
+    /// A data message is complete.
+    pub(crate) fn message_complete(&self) {
+        let _ = self.resize(&mut self.unfinished.lock(), 0);
+    }
+
+    /// A control frame with a payload of this size has arrived, maybe within an unfinished message.
+    pub(crate) fn control_frame_complete(&self, payload: usize) {
+        let mut unfinished = self.unfinished.lock();
+        let bytes = unfinished.bytes.saturating_sub(payload + CONTROL_FRAME_HEAD);
+        let _ = self.resize(&mut unfinished, bytes);
+    }
+
+    fn resize(
+        &self,
+        unfinished: &mut UnfinishedFrames,
+        bytes: usize,
+    ) -> Result<(), crate::memory_budget::OverBudget> {
+        match &mut unfinished.reservation {
+            Some(reservation) => reservation.resize(bytes)?,
+            None => unfinished.reservation = Some(self.account.reserve(bytes)?),
+        }
+        unfinished.bytes = bytes;
+        Ok(())
+    }
+}
+
+/// Size of the head of a client's control frame: two bytes and the mask (RFC 6455, section 5.2).
+const CONTROL_FRAME_HEAD: usize = 6;
+
+#[cfg(test)]
+mod tests;
