@@ -36,6 +36,9 @@ pub(crate) const FIND_TOOLS: &str = "builtin/find_tools";
 /// Maximum number of agents.
 const MAX_AGENTS: usize = 1000;
 
+/// Checks the name of a time zone. Returns a description of the problem. It may read files.
+pub type TimeZoneCheck = Arc<dyn Fn(&str) -> Result<(), String> + Send + Sync>;
+
 /// Dependencies of the catalog.
 pub struct AgentCatalogDeps {
     /// Engine that enforces the tools of each agent.
@@ -48,6 +51,8 @@ pub struct AgentCatalogDeps {
     pub models: Arc<ModelCatalog>,
     /// The wall clock.
     pub clock: Arc<dyn Clock>,
+    /// Known time zones.
+    pub time_zones: TimeZoneCheck,
 }
 
 /// Origin of an agent.
@@ -168,6 +173,7 @@ impl AgentCatalog {
     /// [`AgentError`] if the definition is invalid or can't be stored.
     pub async fn put(&self, definition: AgentDefinition) -> Result<bool, AgentError> {
         let agent = Agent::new(definition).map_err(AgentError::Invalid)?;
+        self.check_time_zone(&agent).await?;
         let name = agent.definition.name.clone();
         let _changing = self.change_lock.lock().await;
         self.check_not_in_file(&name)?;
@@ -214,12 +220,16 @@ impl AgentCatalog {
     pub async fn reload(&self) -> Result<(), StoreError> {
         let _changing = self.change_lock.lock().await;
         let stored = self.deps.store.agents().list().await?;
-        let folder = self.deps.folder.clone();
+        let (folder, time_zones) = (self.deps.folder.clone(), Arc::clone(&self.deps.time_zones));
         let read = tokio::task::spawn_blocking(move || {
             let files = file::files(&folder);
             // Taken before the files are read, so that a change in the meantime is noticed.
             let seen = FileStamps::of(files.iter().flatten());
-            (seen, files.map(|files| files.iter().map(|path| file::read(path)).collect::<Vec<_>>()))
+            (
+                seen,
+                files
+                    .map(|files| files.iter().map(|path| file::read(path, &*time_zones)).collect::<Vec<_>>()),
+            )
         });
         let Ok((seen, files)) = read.await else { return Ok(()) };
         *self.last_read.lock() = seen;
@@ -322,6 +332,15 @@ impl AgentCatalog {
         }
     }
 
+    async fn check_time_zone(&self, agent: &Agent) -> Result<(), AgentError> {
+        let Some(name) = agent.definition.time_zone.clone() else { return Ok(()) };
+        let check = Arc::clone(&self.deps.time_zones);
+        let checked = tokio::task::spawn_blocking(move || check(&name)).await;
+        checked.unwrap_or_else(|error| Err(error.to_string())).map_err(|problem| {
+            AgentError::Invalid(vec![AgentProblem { field: "time_zone".to_owned(), problem }])
+        })
+    }
+
     fn check_not_in_file(&self, name: &str) -> Result<(), AgentError> {
         match self.entries.load().get(name).map(|standing| &standing.origin) {
             Some(AgentOrigin::File { path, line }) => {
@@ -370,8 +389,12 @@ impl Agent {
     }
 
     /// Returns the tools that the engine allows for the agent: those of its definition, and the tool that
-    /// finds more of them.
+    /// finds more of them. The scope also has the agent's time zone.
     fn effective_scope(&self) -> AgentScope {
+        self.scope_with_search().with_time_zone(self.definition.time_zone.as_deref().map(Arc::from))
+    }
+
+    fn scope_with_search(&self) -> AgentScope {
         let tools = &self.definition.tools;
         if tools.is_empty() || tools.iter().any(|it| it.strip_prefix('!') == Some(FIND_TOOLS)) {
             return self.scope.clone();

@@ -28,6 +28,7 @@ use crate::models::ModelCatalog;
 use crate::prices::PriceCatalog;
 use crate::turn::conversation_store::ConversationStore;
 use crate::turn::deps::{TokenCounters, TurnDeps};
+use crate::turn::refused_parts::RefusedParts;
 use crate::turn::stop_signal::{StopReason, StopSignal};
 use crate::turn::{StatelessRequest, TurnRequest, TurnViewer};
 use error::MAX_ID;
@@ -138,6 +139,7 @@ impl Conversations {
             clock,
             settings: ArcSwap::from_pointee(settings),
             counters: TokenCounters::default(),
+            refused_parts: RefusedParts::default(),
         };
         Arc::new(Self {
             deps: Arc::new(around),

@@ -35,9 +35,13 @@ pub struct AgentDefinition {
     /// Limits of a turn.
     #[serde(default, skip_serializing_if = "TurnLimits::is_none")]
     pub limits: TurnLimits,
-    /// Maximum number of tools in a request; the model finds the others with `find_tools`.
+    /// Maximum number of tools in a request; the model finds the others with `find_tools`. Built-in tools and tools that
+    /// the agent names may exceed it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_tools: Option<usize>,
+    /// Time zone for tools, as `Europe/Berlin`, if the client gives none. Default: the gateway's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_zone: Option<String>,
 }
 
 /// Limits of a turn. A missing limit means no limit.
@@ -76,6 +80,7 @@ impl Default for AgentDefinition {
             approval: None,
             limits: TurnLimits::default(),
             max_tools: None,
+            time_zone: None,
         }
     }
 }

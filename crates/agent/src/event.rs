@@ -36,6 +36,15 @@ pub enum TurnEvent {
         /// The progress.
         progress: ProgressReport,
     },
+    /// A call waits for a person's approval that the chat itself can't give.
+    WaitingForApproval {
+        /// The call's id.
+        id: CallId,
+        /// The tool's name as the model knows it.
+        name: String,
+        /// The question and where to answer it, for people.
+        message: String,
+    },
     /// A tool ended.
     ToolResult {
         /// The call's id.
@@ -83,6 +92,8 @@ pub enum NoticeCode {
     RepeatedFailure,
     /// Tools were omitted from the request: too many, or not expressible for this model.
     ToolsLeftOut,
+    /// The model's provider refuses parts of the conversation, such as a picture. Descriptions replace them.
+    PartsReplaced,
     /// The daily budget is used up, or nearly.
     Budget,
     /// The answer reached the maximum number of output tokens.
@@ -170,6 +181,7 @@ impl NoticeCode {
             Self::ContextNearlyFull => "context_nearly_full",
             Self::RepeatedFailure => "repeated_failure",
             Self::ToolsLeftOut => "tools_left_out",
+            Self::PartsReplaced => "parts_replaced",
             Self::Budget => "budget",
             Self::Truncated => "truncated",
             Self::Refused => "refused",

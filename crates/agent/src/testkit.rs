@@ -7,7 +7,7 @@ mod scripted_provider;
 
 pub(crate) use harness::{
     ConversationHarness, ConversationHarnessBuilder, TurnEventLog, agent, answering, assert_passed, client,
-    document, endless, failing, owner, phone_caller, settle, tool,
+    document, endless, failing, owner, phone_caller, settle, testing_zones, tool,
 };
 pub(crate) use scripted_provider::{
     ModelScript, ScriptGate, ScriptStep, ScriptedProvider, cut_call_answer, finished, text, text_answer,

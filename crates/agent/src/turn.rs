@@ -7,6 +7,7 @@ pub(crate) mod deps;
 mod meter;
 mod model_response;
 mod prompt;
+pub(crate) mod refused_parts;
 mod repeated_failures;
 pub(crate) mod request_attribution;
 mod side_request;
@@ -44,6 +45,8 @@ pub struct TurnRequest {
     pub questions: Option<QuestionSink>,
     /// True to publish [`TurnEvent::DebugPrompt`].
     pub debug: bool,
+    /// Time zone of the person, as a name of the IANA database, if known.
+    pub time_zone: Option<Arc<str>>,
 }
 
 impl std::fmt::Debug for TurnRequest {
@@ -98,6 +101,8 @@ pub struct StatelessRequest {
     pub output: Option<OutputSchema>,
     /// Options that override the agent's.
     pub options: ModelOptions,
+    /// Time zone of the person, as a name of the IANA database, if known.
+    pub time_zone: Option<Arc<str>>,
 }
 
 impl std::fmt::Debug for StatelessRequest {

@@ -103,7 +103,8 @@ pub struct CallDetail {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Object, nullable = false))]
     pub arguments: Option<RawJson>,
-    /// The arguments after changes by hooks, without secrets. Only for the owner.
+    /// The arguments that the tool got, without secrets, if they differ: optional nulls were removed, or hooks changed
+    /// them. Changes by hooks only for the owner.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Object, nullable = false))]
     pub effective_arguments: Option<RawJson>,

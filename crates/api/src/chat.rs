@@ -81,6 +81,9 @@ pub struct ChatResponse {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false))]
     pub finish_reason: Option<String>,
+    /// Notices for people, as in the event `notice`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notices: Vec<TurnNotice>,
     /// With the status `error`: the failure, as in the event `error`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false))]
@@ -184,9 +187,11 @@ impl TurnToolResult {
 
 /// The data of the event `notice`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct TurnNotice {
     /// The notice for programs.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(nullable = false))]
     pub code: Option<String>,
     /// The notice for people.
     pub message: String,

@@ -45,6 +45,15 @@ pub(crate) struct GatewayClient {
     token_place: TokenLocation,
 }
 
+/// Adds the time zone of this computer to a request that runs tools.
+fn with_time_zone(request: RequestBuilder) -> RequestBuilder {
+    let zone = jiff::tz::TimeZone::system();
+    match zone.iana_name() {
+        Some(name) => request.header(toolway_wire::TIME_ZONE_HEADER, name),
+        None => request,
+    }
+}
+
 impl GatewayClient {
     /// Creates a client for this gateway.
     pub(crate) fn new(target: GatewayTarget) -> CliResult<Self> {
@@ -141,7 +150,7 @@ impl GatewayClient {
         path: &[&str],
         body: &(impl Serialize + ?Sized),
     ) -> CliResult<String> {
-        self.response_text(self.request(method, path)?.json(body)).await
+        self.response_text(with_time_zone(self.request(method, path)?.json(body))).await
     }
 
     /// Sends a POST request whose response is an event stream.
@@ -150,7 +159,7 @@ impl GatewayClient {
         path: &[&str],
         body: &(impl Serialize + ?Sized),
     ) -> CliResult<GatewayEventStream> {
-        let request = self.request(Method::POST, path)?.json(body);
+        let request = with_time_zone(self.request(Method::POST, path)?.json(body));
         self.open_events(request).await
     }
 

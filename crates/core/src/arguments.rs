@@ -1,7 +1,9 @@
 //! Arguments of a call: the caller's own bytes and the parsed object.
 
+mod member_removal;
 mod unique_keys;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -38,6 +40,8 @@ pub struct Arguments {
     value: Arc<Value>,
     /// The form for the record, if it was made in advance.
     recorded: Option<RawJson>,
+    /// The arguments as the caller gave them, if members were removed.
+    given: Option<Arc<Arguments>>,
 }
 
 impl Arguments {
@@ -73,7 +77,7 @@ impl Arguments {
 
     fn from_parts(raw: RawJson, value: Value) -> Result<Self, String> {
         let kind = match &value {
-            Value::Object(_) => return Ok(Self { raw, value: Arc::new(value), recorded: None }),
+            Value::Object(_) => return Ok(Self { raw, value: Arc::new(value), recorded: None, given: None }),
             Value::Array(_) => "an array",
             Value::String(_) => "a string",
             Value::Number(_) => "a number",
@@ -87,10 +91,29 @@ impl Arguments {
     #[must_use]
     pub fn empty() -> Self {
         let value = Arc::new(Value::Object(JsonObject::new()));
-        Self { raw: RawJson::empty_object(), value, recorded: None }
+        Self { raw: RawJson::empty_object(), value, recorded: None, given: None }
     }
 
-    /// The caller's own bytes.
+    /// Removes the members at these JSON pointers; `None` if one of them does not exist.
+    pub(crate) fn without_members(&self, pointers: &BTreeSet<String>) -> Option<Self> {
+        let raw = member_removal::remove_members(&self.raw, pointers.iter().map(String::as_str))?;
+        let value = parse_value(&raw).ok()?;
+        Some(Self { given: Some(Arc::new(self.clone())), ..Self::from_parts(raw, value).ok()? })
+    }
+
+    /// The arguments as the caller gave them, before optional nulls were removed.
+    #[must_use]
+    pub fn given(&self) -> &Self {
+        self.given.as_deref().unwrap_or(self)
+    }
+
+    /// True if these are not the arguments that the caller gave, because optional nulls were removed.
+    #[must_use]
+    pub fn has_removed_nulls(&self) -> bool {
+        self.given.is_some()
+    }
+
+    /// The bytes of the object: the caller's own, without removed members.
     #[must_use]
     pub fn raw(&self) -> &RawJson {
         &self.raw

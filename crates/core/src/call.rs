@@ -8,6 +8,8 @@ mod external_end;
 mod hooks;
 pub(crate) mod idempotency;
 mod lookup;
+mod model_pictures;
+mod optional_nulls;
 mod record;
 mod redaction;
 mod run_limits;
@@ -36,7 +38,8 @@ impl Engine {
     /// In this order, it looks up the name among the tools that the policy allows, validates the arguments, counts
     /// the call against its principal's limits, obtains a person's consent if the rules require it, runs the
     /// hooks, runs the tool in its own task under the deadline, runs the hooks again, and checks the size of
-    /// the result. If an agent made the call, long text of the result is truncated for its model.
+    /// the result. If an agent made the call, pictures in the text of the result become pictures, and long text is
+    /// truncated for its model.
     ///
     /// Dropping the returned future cancels the call and records that.
     pub async fn call(self: &Arc<Self>, call: CallRequest) -> FinishedCall {
@@ -52,8 +55,9 @@ impl Engine {
             false => Box::pin(self.call_in_span(&settings, call)).instrument(span).await,
         };
         if for_model {
+            let outcome = model_pictures::extract_pictures(&finished.outcome);
             finished.outcome =
-                truncation::truncate_for_model(&finished.outcome, settings.model_text_bytes, finished.id);
+                truncation::truncate_for_model(&outcome, settings.model_text_bytes, finished.id);
         }
         finished
     }
@@ -93,6 +97,9 @@ impl Engine {
                 return open.close(Err(error)).await;
             }
         };
+        if call.caller.time_zone.is_none() {
+            call.caller.time_zone = target.policy.agent_time_zone(&call.caller);
+        }
         let arguments =
             match argument_check::check_call_arguments(self, settings, &mut call, &target, accepted).await {
                 Ok(arguments) => arguments,

@@ -30,6 +30,8 @@ pub struct CallRequest {
     pub progress: Option<ProgressSink>,
     /// Receives questions to the caller, if it can answer any.
     pub questions: Option<QuestionSink>,
+    /// Learns of questions that the call waits for and its caller can't answer.
+    pub question_observer: Option<QuestionSink>,
     /// Data for tools of the entry point's own protocol ([`crate::CallContext::extension`]).
     pub extension: Option<CallExtension>,
     /// Cancelling it ends the call. Dropping the future of [`Engine::call`](crate::Engine::call) does the same.
@@ -49,6 +51,7 @@ impl CallRequest {
             idempotency_key: None,
             progress: None,
             questions: None,
+            question_observer: None,
             extension: None,
             cancel: None,
         }

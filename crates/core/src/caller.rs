@@ -21,6 +21,9 @@ pub struct Caller {
     pub turn: Option<Arc<str>>,
     /// Registration of the caller's own connection. Its tools can be called by their bare names.
     pub registration: Option<CallerRegistration>,
+    /// Time zone of the caller, as a name of the IANA database. If the entry point knows none, the engine sets the
+    /// agent's before it runs a tool.
+    pub time_zone: Option<Arc<str>>,
 }
 
 /// Registration of a caller's own connection.
@@ -65,7 +68,7 @@ impl Caller {
     /// Creates a caller without a connection of its own.
     #[must_use]
     pub fn new(principal: Arc<Principal>, via: EntryPoint) -> Self {
-        Self { principal, via, agent: None, session: None, turn: None, registration: None }
+        Self { principal, via, agent: None, session: None, turn: None, registration: None, time_zone: None }
     }
 
     /// Agent of the call: the one that the token is bound to, otherwise the one named by the entry point.

@@ -12,5 +12,5 @@ pub use grants::{
 pub use question::{
     AnswerError, ConsentAnswer, ConsentDecision, ConsentScope, Question, QuestionId, QuestionKind,
 };
-pub(crate) use questions::AskOutcome;
+pub(crate) use questions::{AskOutcome, QuestionAudience};
 pub use questions::{OpenQuestions, QuestionCloseReason, QuestionEvent, QuestionSink, QuestionWatcher};

@@ -10,6 +10,7 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use toolway_types::{Clock, ToolId};
 
+use crate::caller::Caller;
 use crate::changed_tools::ChangedTools;
 use crate::consent::{ActiveGrants, NoGrantStore, OpenQuestions};
 use crate::engine_settings::EngineSettings;
@@ -19,7 +20,8 @@ use crate::in_flight::InFlight;
 use crate::parallel_limits::ParallelCallLimits;
 use crate::policy::{AgentScopes, Policy, RateLimiter};
 use crate::record::{NoRecorder, Recorder};
-use crate::registry::Registry;
+use crate::registry::{Registry, ToolLookup};
+use crate::secret_mask::SecretMask;
 use crate::spec::ToolSpec;
 
 /// Maximum number of expensive argument checks that run at the same time.
@@ -163,6 +165,17 @@ impl Engine {
     /// Replaces the settings. Running calls keep the earlier ones.
     pub fn set_settings(&self, settings: EngineSettings) {
         self.settings.store(Arc::new(settings));
+    }
+
+    /// Returns the mask of secrets for stored arguments and results of a tool. Names on the owner's list are always
+    /// masked, also if there is no such tool.
+    #[must_use]
+    pub fn secret_mask(&self, caller: &Caller, tool: &str) -> SecretMask {
+        let mut mask = SecretMask::new(&self.settings.load().redact);
+        if let ToolLookup::Found(_, tool, _) = self.registry.read().lookup(tool, caller, |_, _| true) {
+            mask.add_tool(tool.spec());
+        }
+        mask
     }
 
     /// Maximum duration of one run of a tool, for every caller.

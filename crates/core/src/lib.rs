@@ -29,10 +29,12 @@ pub mod record;
 pub mod registry;
 pub mod run_clock;
 pub mod schema;
+pub mod secret_mask;
 pub mod spec;
 #[cfg(test)]
 mod testkit;
 pub mod tool;
+pub mod tool_search;
 
 pub use arguments::{Arguments, RawArguments};
 pub use blocking_pool::{BlockingPool, JobFailed};
@@ -63,5 +65,6 @@ pub use registry::{
 };
 pub use run_clock::RunClock;
 pub use schema::{CompileBudget, Schema, SchemaError};
+pub use secret_mask::SecretMask;
 pub use spec::{SpecCache, SpecError, SpecFlag, ToolSpec};
 pub use tool::Tool;

@@ -218,6 +218,11 @@ impl Policy {
         }
     }
 
+    /// Time zone of the caller's agent, if it has one.
+    pub(crate) fn agent_time_zone(&self, caller: &Caller) -> Option<Arc<str>> {
+        self.agents.as_ref()?.time_zone(caller.agent()?).cloned()
+    }
+
     /// True if the policy can deny anything.
     pub(crate) fn may_deny(&self) -> bool {
         !self.ruleset.rules.is_empty() || self.agents.is_some()

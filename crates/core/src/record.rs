@@ -71,7 +71,8 @@ pub struct CallNotes {
     /// Approver of the call: a principal, or `grant:` with the id of a grant. The last one, if there were
     /// several.
     pub approved_by: Option<Arc<str>>,
-    /// Arguments as changed by hooks, with secrets masked.
+    /// Arguments that the tool got, with secrets masked, if they differ from the caller's: a hook changed them, or
+    /// optional nulls were removed.
     pub ran_with: Option<RawJson>,
     /// Hooks that changed or cancelled something, in order.
     pub hooks: Vec<Arc<str>>,

@@ -4,6 +4,7 @@ mod compile_budget;
 mod compiled_schemas;
 mod complexity;
 mod cost;
+mod null_properties;
 mod secrets;
 mod subschemas;
 mod unknown_property;

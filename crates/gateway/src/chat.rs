@@ -81,6 +81,10 @@ impl ChatService {
             folder: data_dir.join("agents"),
             models: Arc::clone(&models),
             clock: Arc::clone(&clock),
+            time_zones: Arc::new({
+                let zones = env.zones.clone();
+                move |name: &str| zones.check(name)
+            }),
         })
         .await?;
         let prices = PriceCatalog::open(data_dir.join("prices.toml")).await;
@@ -117,6 +121,11 @@ impl ChatService {
         let _ = self.models.reload().await;
         let _ = self.prices.reload().await;
         self.agents.reload().await
+    }
+
+    /// Returns the names of all agents.
+    pub(crate) fn agent_names(&self) -> Vec<String> {
+        self.agents.list().into_iter().map(|view| view.definition.name.clone()).collect()
     }
 
     /// Returns the problems of the files.

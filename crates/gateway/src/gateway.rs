@@ -185,6 +185,7 @@ impl Gateway {
             GatewayTools::open(Arc::clone(&engine), Arc::clone(&clock), data_dir.clone(), tools, &settings)
                 .await
                 .map_err(GatewayStartError::Settings)?;
+        toolbox.merge_agent_folders(&settings, chat.agent_names()).await;
         let address = GatewayAddress {
             local,
             tls: tls.is_some(),
@@ -285,6 +286,7 @@ impl Gateway {
         let tools = self.app.gateway_tools.prepare(settings).await.map_err(ApplySettingsError::Settings)?;
         self.app.rules.apply(settings, origin.clone()).await?;
         tools.activate();
+        self.app.gateway_tools.merge_agent_folders(settings, self.app.chat.agent_names()).await;
         self.app.mcp.apply_definitions(settings, &origin).await;
         self.app.engine.set_settings(engine_settings(settings));
         self.app.chat.apply(settings);

@@ -18,7 +18,7 @@ use parking_lot::Mutex;
 use toolway_core::{Engine, HookEntry, Lease, SourceRetention, Tool};
 use toolway_files::owner_file::FileStamps;
 use toolway_secrets::SecretReader;
-use toolway_tools::builtin::files::{FileAccess, ListedFolder};
+use toolway_tools::builtin::files::{self, AgentFolders, FileAccess, ListedFolder};
 use toolway_tools::builtin::time::TimeZones;
 use toolway_tools::builtin::{self, BuiltinDeps};
 use toolway_tools::own::{LoadedDefinitions, OwnTool, RefusedDefinition};
@@ -152,6 +152,25 @@ impl GatewayTools {
         Ok(PreparedTools { toolbox: self, changing, settings: settings.clone(), tools: made })
     }
 
+    /// Moves files of agents without a folder of their own into the shared folder. A problem is logged; then the
+    /// files stay where they are.
+    pub(crate) async fn merge_agent_folders(&self, settings: &Settings, agents: Vec<String>) {
+        let data_dir = self.data_dir.clone();
+        let own = AgentFolders::new(&settings.tools.files.agent_folders);
+        let merge = move || files::merge_agent_folders(&data_dir, &own, agents.iter().map(String::as_str));
+        match tokio::task::spawn_blocking(merge).await {
+            Ok(Ok(merged)) => {
+                for files::MergedFolder { agent, moved, renamed } in merged {
+                    tracing::info!(agent, moved, renamed, "files of an agent moved to the shared folder");
+                }
+            }
+            Ok(Err(error)) => {
+                tracing::error!(%error, "files of an agent could not be moved to the shared folder")
+            }
+            Err(error) => tracing::error!(%error, "files of agents could not be moved to the shared folder"),
+        }
+    }
+
     /// Reads the owner's definitions again.
     pub(crate) async fn reload(self: &Arc<Self>) {
         let settings = self.changing.lock().await;
@@ -159,6 +178,17 @@ impl GatewayTools {
         if let Ok(loaded) = tokio::task::spawn_blocking(move || toolbox.load_own(&current)).await {
             self.publish_definitions(loaded);
         }
+    }
+
+    /// Returns a client's time zone if it is a name of the IANA database.
+    ///
+    /// # Errors
+    /// A description of the problem, with similar names.
+    pub(crate) async fn client_time_zone(&self, name: &str) -> Result<Arc<str>, String> {
+        let (zones, zone) = (self.tool_env.zones.clone(), Arc::<str>::from(name));
+        // Reads files.
+        let checked = tokio::task::spawn_blocking(move || zones.check(&zone).map(|()| zone)).await;
+        checked.unwrap_or_else(|error| Err(error.to_string()))
     }
 
     /// Returns the loaded definitions of the owner's tools.
@@ -222,10 +252,19 @@ impl GatewayTools {
             write: folder.write,
         });
         let files = FileAccess::new(&self.data_dir, folders.collect())
-            .map_err(|bad| SettingError::without_hint("tools.files.folders", bad.to_string()))?;
+            .map_err(|bad| SettingError::without_hint("tools.files.folders", bad.to_string()))?
+            .with_agent_folders(AgentFolders::new(&settings.tools.files.agent_folders));
+        let zones = match &settings.tools.time_zone {
+            Some(name) => self
+                .tool_env
+                .zones
+                .with_local(name)
+                .map_err(|problem| SettingError::without_hint("tools.time_zone", problem))?,
+            None => self.tool_env.zones.clone(),
+        };
         builtin::tools(BuiltinDeps {
             clock: Arc::clone(&self.clock),
-            zones: self.tool_env.zones.clone(),
+            zones,
             files: Arc::new(files),
             catalogue: Arc::new(EngineCatalogue::of(&self.engine)),
             http: Arc::clone(&self.client),

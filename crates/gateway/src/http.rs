@@ -33,6 +33,7 @@ mod resources;
 mod rule_errors;
 mod sessions;
 mod status;
+mod time_zone;
 pub(crate) mod token_extractors;
 mod token_input;
 pub mod tokens;
@@ -49,6 +50,7 @@ pub use error::ApiError;
 pub use extractors::{JsonBody, OptionalJsonBody, PathParams, QueryParams};
 pub(crate) use mcp::{agent_of as mcp_agent, client_scope as mcp_client_scope};
 pub(crate) use protected_resource::RESOURCE as MCP_RESOURCE;
+pub(crate) use time_zone::client_time_zone;
 pub use token_extractors::{AuthenticatedCaller, AuthenticatedOwner, AuthenticatedToken};
 
 use self::resources::ApiRoutes;

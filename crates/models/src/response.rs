@@ -13,6 +13,9 @@ mod decoder;
 
 pub(crate) use decoder::{DONE_MARKER, DecoderState, ResponseDecoder, ResponseProgress};
 
+/// Maximum number of tool calls, blocks or open items of one response. It only bounds memory: the caller decides how
+/// many of the calls it runs.
+pub(crate) const MAX_RESPONSE_ITEMS: usize = 4_096;
 /// Maximum size of a response, in bytes.
 const MAX_RESPONSE_BYTES: u64 = 64 * 1024 * 1024;
 /// Maximum length of a quote from a response that can't be parsed, in bytes.

@@ -4,6 +4,7 @@
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 use serde_json::{Value, json};
+use toolway_types::picture::{PictureFormat, decoded_len, describe_picture, media_type_of};
 use toolway_types::{ContentPart, Outcome, ResultEnvelope, ToolOutput};
 
 use crate::message::ToolResult;
@@ -46,29 +47,40 @@ pub(crate) fn envelope_text(outcome: &Outcome, pictures: ImagePlacement, kinds: 
 /// Returns the images of a result that the model accepts, as pairs of base64 and media type.
 pub(crate) fn sendable_images<'a>(
     outcome: &'a Outcome,
-    kinds: &'a [&str],
+    kinds: &'a [&'a str],
 ) -> impl Iterator<Item = (&'a str, &'a str)> {
     let content = match outcome {
         Outcome::Success(output) => output.content.as_slice(),
         Outcome::Error(_) => &[],
     };
     content.iter().filter_map(|part| match part {
-        ContentPart::Image { data, mime_type } if is_sendable_image(data, mime_type, kinds) => {
-            Some((data.as_str(), mime_type.as_str()))
+        ContentPart::Image { data, mime_type } => {
+            Some((data.as_str(), sendable_image_type(data, mime_type, kinds)?))
         }
         _ => None,
     })
 }
 
-/// Returns whether an image has one of these media types and is valid base64. Other images must not be
-/// sent: the provider would reject the request and, because the image stays in the conversation, all later ones.
-pub(crate) fn is_sendable_image(data: &str, mime_type: &str, kinds: &[&str]) -> bool {
-    kinds.contains(&mime_type) && is_base64(data)
+/// Returns the media type of an image if it is one of these and the image is valid base64. Its bytes decide, not the
+/// declared type. Other images must not be sent: the provider would reject the request and, because the image stays in
+/// the conversation, all later ones.
+pub(crate) fn sendable_image_type<'a>(data: &str, declared: &str, kinds: &[&'a str]) -> Option<&'a str> {
+    let media_type = match PictureFormat::of_base64(data) {
+        Some(format) => format.media_type(),
+        // Bytes that are none of the common formats can't be what such a type declares.
+        None if COMMON_IMAGE_TYPES.iter().any(|common| common.eq_ignore_ascii_case(declared.trim())) => {
+            return None;
+        }
+        None => declared.trim(),
+    };
+    let kind = kinds.iter().find(|kind| kind.eq_ignore_ascii_case(media_type))?;
+    is_base64(data).then_some(*kind)
 }
 
 /// Text in place of an image that is not sent.
-pub(crate) fn omitted_image_note(mime_type: &str) -> String {
-    format!("[Image ({mime_type}) omitted: this model does not accept it]")
+pub(crate) fn omitted_image_note(data: &str, declared: &str) -> String {
+    let media_type = media_type_of(data, declared);
+    format!("[Image ({}) omitted: this model does not accept it]", describe_picture(media_type, data))
 }
 
 fn is_base64(data: &str) -> bool {
@@ -113,26 +125,28 @@ impl DescribedOutput<'_> {
     fn describe_part(&self, part: &ContentPart) -> Value {
         match part {
             ContentPart::Image { data, mime_type } => {
-                let note = match self.placement {
-                    _ if !is_sendable_image(data, mime_type, self.kinds) => {
-                        "This model does not accept images of this type."
+                let media_type = media_type_of(data, mime_type);
+                let shown = |note: &str| json!({"type": "image", "mimeType": media_type, "note": note});
+                let omitted = |note: &str| json!({"type": "image", "mimeType": media_type, "bytes": decoded_len(data), "note": note});
+                match self.placement {
+                    _ if sendable_image_type(data, mime_type, self.kinds).is_none() => {
+                        omitted("This model does not accept images of this type.")
                     }
-                    ImagePlacement::InResult => "The image is attached to this result.",
-                    ImagePlacement::InNextMessage => "The image is in the next message.",
-                    ImagePlacement::Omitted => "This model does not accept images.",
-                };
-                json!({"type": "image", "mimeType": mime_type, "note": note})
+                    ImagePlacement::InResult => shown("The image is attached to this result."),
+                    ImagePlacement::InNextMessage => shown("The image is in the next message."),
+                    ImagePlacement::Omitted => omitted("This model does not accept images."),
+                }
             }
             ContentPart::Audio { data, mime_type } => {
                 let note = "Audio is not sent to the model.";
-                json!({"type": "audio", "mimeType": mime_type, "bytes": decoded_size(data), "note": note})
+                json!({"type": "audio", "mimeType": mime_type, "bytes": decoded_len(data), "note": note})
             }
             ContentPart::Resource { resource } => {
                 let mut resource = resource.clone();
                 if let Some(fields) = resource.as_object_mut()
                     && let Some(blob) = fields.remove("blob")
                 {
-                    fields.insert("bytes".to_owned(), json!(blob.as_str().map(decoded_size)));
+                    fields.insert("bytes".to_owned(), json!(blob.as_str().map(decoded_len)));
                     fields.insert("note".to_owned(), json!("Its bytes are not sent to the model."));
                 }
                 json!({"type": "resource", "resource": resource})
@@ -140,11 +154,6 @@ impl DescribedOutput<'_> {
             text => json!(text),
         }
     }
-}
-
-/// Returns the number of bytes that a base64 text encodes.
-fn decoded_size(base64: &str) -> usize {
-    base64.trim_end_matches('=').len() * 3 / 4
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ pub mod name;
 pub mod original_error;
 pub mod outcome;
 pub mod pattern;
+pub mod picture;
 pub mod principal;
 mod renamed_field;
 #[cfg(feature = "schema")]

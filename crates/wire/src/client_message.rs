@@ -69,6 +69,9 @@ structs! {
         /// Version of the device program. Since 2.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         app_version: Option<String>,
+        /// Time zone of the person, as a name of the IANA database: `Europe/Berlin`. Since 2.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        time_zone: Option<String>,
         /// Token from `connected` to resume a lost connection. Since 2.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         resume_token: Option<String>,

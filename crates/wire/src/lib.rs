@@ -22,6 +22,8 @@ pub const VERSION: u32 = 2;
 pub const SUBPROTOCOL_V2: &str = "toolway.v2";
 /// Response header of `/ws/mcp`: maximum size of a message, in bytes.
 pub const MAX_MESSAGE_BYTES_HEADER: &str = "toolway-message-bytes";
+/// Request header of HTTP requests and of `/ws/mcp`: the client's time zone, as a name of the IANA database.
+pub const TIME_ZONE_HEADER: &str = "toolway-time-zone";
 /// WebSocket subprotocol for version 1.
 pub const SUBPROTOCOL_V1: &str = "clawseed.v1";
 /// Prefix of a subprotocol that carries the token. The gateway never echoes it.

@@ -59,26 +59,34 @@ pub(super) fn files(folder: &Path) -> Result<Vec<PathBuf>, FileProblem> {
 }
 
 /// Reads a file.
-pub(super) fn read(path: &Path) -> Result<AgentFile, InvalidAgentFile> {
+pub(super) fn read(
+    path: &Path,
+    check_time_zone: &dyn Fn(&str) -> Result<(), String>,
+) -> Result<AgentFile, InvalidAgentFile> {
     let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let bad = |problems| InvalidAgentFile { name: name.clone(), path: path.to_owned(), problems };
     match owner_file::read_text(path, owner_file::MAX_BYTES) {
-        Ok(text) => parse(&text.unwrap_or_default(), path, &name).map_err(bad),
+        Ok(text) => parse(&text.unwrap_or_default(), path, &name, check_time_zone).map_err(bad),
         Err(problem) => Err(bad(vec![problem])),
     }
 }
 
-/// Validates the text of the agent file at `path`, without using it.
+/// Validates the text of the agent file at `path`, without using it. It does not check that its time zone exists.
 ///
 /// # Errors
 /// The problems of the file, each with its line.
 pub fn check(text: &str, path: &Path) -> Result<AgentDefinition, Vec<FileProblem>> {
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
-    parse(text, path, &name).map(|file| file.agent.definition)
+    parse(text, path, &name, &|_| Ok(())).map(|file| file.agent.definition)
 }
 
 /// Parses the file of the agent `name`.
-fn parse(text: &str, path: &Path, name: &str) -> Result<AgentFile, Vec<FileProblem>> {
+fn parse(
+    text: &str,
+    path: &Path,
+    name: &str,
+    check_time_zone: &dyn Fn(&str) -> Result<(), String>,
+) -> Result<AgentFile, Vec<FileProblem>> {
     let at = |place: usize, message: String| FileProblem::new(path, line_of(text, place), message);
     let wrong = |error: &toml::de::Error| vec![TextProblem::from_toml(0, error, &[]).in_file(text, path)];
     let table = DeTable::parse(text).map_err(|error| wrong(&error))?;
@@ -97,6 +105,11 @@ fn parse(text: &str, path: &Path, name: &str) -> Result<AgentFile, Vec<FileProbl
     let whole = Spanned::new(start..start, DeValue::Table(named));
     let definition =
         AgentDefinition::deserialize(ValueDeserializer::from(whole)).map_err(|error| wrong(&error))?;
+    if let Some(zone) = &definition.time_zone
+        && let Err(problem) = check_time_zone(zone)
+    {
+        return Err(vec![at(place_of("time_zone"), format!("time_zone: {problem}"))]);
+    }
     match Agent::new(definition) {
         Ok(agent) => Ok(AgentFile { agent, path: path.to_owned(), line: line_of(text, start) }),
         Err(problems) => {

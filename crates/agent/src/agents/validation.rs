@@ -18,6 +18,8 @@ const MAX_PATTERNS: usize = 1000;
 const MAX_PATTERN: usize = 512;
 /// Maximum length of a model's `NAME/ID`, in bytes.
 const MAX_MODEL: usize = 256;
+/// Maximum length of a time zone, in bytes.
+const MAX_TIME_ZONE: usize = 100;
 /// Maximum number of stop sequences.
 const MAX_STOP_SEQUENCES: usize = 16;
 
@@ -56,6 +58,11 @@ pub(super) fn check(agent: &AgentDefinition) -> Result<AgentScope, Vec<AgentProb
     }
     if agent.max_tools == Some(0) {
         problems.add("max_tools", "must be at least 1; for an agent without tools, set tools = []");
+    }
+    if agent.time_zone.as_ref().is_some_and(|zone| zone.is_empty() || zone.len() > MAX_TIME_ZONE) {
+        let problem =
+            format!("write a name of the IANA database with at most {MAX_TIME_ZONE} bytes: Europe/Berlin");
+        problems.add("time_zone", problem);
     }
     let scope = check_tools(agent, &mut problems);
     match scope {

@@ -32,7 +32,8 @@ impl Conversations {
         self: &Arc<Self>,
         turn: TurnRequest,
     ) -> Result<TurnViewer, StartTurnError> {
-        let TurnRequest { session, principal, agent, input, registration: own, questions, debug } = turn;
+        let TurnRequest { session, principal, agent, input, registration: own, questions, debug, time_zone } =
+            turn;
         validate_id(&session)?;
         let message = match input {
             TurnInput::Message(parts) => Some(user_message(parts).ok_or(StartTurnError::EmptyContent)?),
@@ -84,6 +85,7 @@ impl Conversations {
             registration: own,
             questions,
             debug,
+            time_zone,
             broadcast: Arc::clone(&slot.turn.broadcast),
             stop: Arc::clone(&slot.turn.stop),
             settings,
@@ -118,6 +120,7 @@ impl Conversations {
             tool_choice,
             output,
             options,
+            time_zone,
         } = request;
         if messages.is_empty() {
             return Err(StartTurnError::NoUserMessage);
@@ -135,6 +138,7 @@ impl Conversations {
             registration: ConnectionRegistration::default(),
             questions: None,
             debug: false,
+            time_zone,
             broadcast: Arc::clone(&slot.turn.broadcast),
             stop: Arc::clone(&slot.turn.stop),
             settings,

@@ -21,7 +21,7 @@ use toolway_types::{
 
 use super::memory_store::MemoryConversationStore;
 use super::scripted_provider::ScriptedProvider;
-use crate::agents::{AgentCatalog, AgentCatalogDeps};
+use crate::agents::{AgentCatalog, AgentCatalogDeps, TimeZoneCheck};
 use crate::budget::{BudgetSettings, BudgetTracker};
 use crate::conversations::{ConversationDeps, ConversationSettings, Conversations, StartTurnError};
 use crate::definition::AgentDefinition;
@@ -119,6 +119,14 @@ pub(crate) fn phone_caller(lease: &Lease) -> CallerRegistration {
     CallerRegistration { source: lease.slug().clone(), lease: lease.id() }
 }
 
+/// Returns a check that knows two time zones.
+pub(crate) fn testing_zones() -> TimeZoneCheck {
+    Arc::new(|name| match name {
+        "Europe/Berlin" | "Asia/Tokyo" => Ok(()),
+        other => Err(format!("Unknown timezone {other:?}.")),
+    })
+}
+
 /// Parts of the harness.
 pub(crate) struct ConversationHarnessBuilder {
     pub(crate) model: ScriptedProvider,
@@ -172,6 +180,7 @@ impl ConversationHarnessBuilder {
             folder: folder.path().join("agents"),
             models: Arc::clone(&models),
             clock: clock.clone(),
+            time_zones: testing_zones(),
         });
         let agents = agents.await.unwrap();
         for definition in self.agents {
@@ -265,6 +274,7 @@ impl ConversationHarness {
             registration: ConnectionRegistration::default(),
             questions: None,
             debug: false,
+            time_zone: None,
         }
     }
 

@@ -9,6 +9,7 @@ use toolway_core::Engine;
 use toolway_types::Clock;
 
 use super::conversation_store::ConversationStore;
+use super::refused_parts::RefusedParts;
 use crate::budget::BudgetTracker;
 use crate::context::TokenCounter;
 use crate::conversation_settings::ConversationSettings;
@@ -30,6 +31,7 @@ pub(crate) struct TurnDeps {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) settings: ArcSwap<ConversationSettings>,
     pub(crate) counters: TokenCounters,
+    pub(crate) refused_parts: RefusedParts,
 }
 
 /// Token counters by model. The calibration of one turn is used in the next, so that a conversation is

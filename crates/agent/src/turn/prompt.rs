@@ -6,13 +6,36 @@ use serde_json::{Value, json};
 use toolway_models::{
     MessagePart, MessageRole, ModelMessage, ModelOptions, ModelRequest, ToolDefinition, ToolSet,
 };
+use toolway_types::picture::{describe_picture, media_type_of};
 use toolway_types::{ContentPart, Outcome, RawJson, ResultEnvelope};
 
-/// Joins the agent's system prompt and the caller's.
-pub(super) fn system_prompt(agents: &str, callers: &[String]) -> String {
-    let all = [agents].into_iter().chain(callers.iter().map(String::as_str));
+use crate::selection::SelectedTools;
+
+/// Joins the agent's system prompt, the caller's, and the note about tools.
+pub(super) fn system_prompt(agents: &str, callers: &[String], tools: Option<&str>) -> String {
+    let all = [agents].into_iter().chain(callers.iter().map(String::as_str)).chain(tools);
     let said: Vec<&str> = all.map(str::trim).filter(|text| !text.is_empty()).collect();
     said.join("\n\n")
+}
+
+/// Tells the model that it has more tools than its list contains, and how to find them. `None` if the list contains
+/// all of them, or the model accepts no tools at all.
+pub(super) fn omitted_tools_note(selected: &SelectedTools) -> Option<String> {
+    let listed = selected.tools.tools().len();
+    if selected.omitted == 0 || listed == 0 {
+        return None;
+    }
+    let (omitted, all) = (selected.omitted, selected.omitted + listed);
+    let rest = match selected.can_find {
+        true => {
+            "Call find_tools with words for what you need before you say that you have no tool for it. A tool that it \
+             finds is in your list from then on."
+        }
+        false => {
+            "If none of the listed tools fits, say that a suitable tool may exist but is not in your list."
+        }
+    };
+    Some(format!("[Your list has {listed} of your {all} tools. {omitted} more tools exist. {rest}]"))
 }
 
 /// Merges options. The caller's override the agent's.
@@ -52,10 +75,13 @@ pub(super) fn tools_bytes(tools: &ToolSet) -> usize {
 
 /// Replaces each image with a text, for a model that can't read images.
 pub(super) fn replace_images(messages: &mut [ModelMessage]) {
-    let words = |mime_type: &str| format!("[Image ({mime_type}) omitted: this model does not accept images]");
+    let words = |data: &str, mime_type: &str| {
+        let media_type = media_type_of(data, mime_type);
+        format!("[Image ({}) omitted: this model does not accept images]", describe_picture(media_type, data))
+    };
     for part in messages.iter_mut().flat_map(|message| &mut message.parts) {
         match part {
-            MessagePart::Image { mime_type, .. } => *part = MessagePart::text(words(mime_type)),
+            MessagePart::Image { data, mime_type } => *part = MessagePart::text(words(data, mime_type)),
             MessagePart::ToolResult(result) => {
                 let Outcome::Success(output) = &*result.outcome else { continue };
                 if !output.content.iter().any(|it| matches!(it, ContentPart::Image { .. })) {
@@ -63,9 +89,13 @@ pub(super) fn replace_images(messages: &mut [ModelMessage]) {
                 }
                 let mut output = output.clone();
                 for content in &mut output.content {
-                    if let ContentPart::Image { mime_type, .. } = content {
-                        *content = ContentPart::text(words(mime_type));
+                    if let ContentPart::Image { data, mime_type } = content {
+                        *content = ContentPart::text(words(data, mime_type));
                     }
+                }
+                // Beside a structured value, a model reads no texts.
+                if let Some(value) = output.structured.take() {
+                    output.content.insert(0, ContentPart::text(value.get()));
                 }
                 result.outcome = Arc::new(Outcome::Success(output));
             }
@@ -123,10 +153,10 @@ mod tests {
     #[test]
     fn the_caller_speaks_after_the_agent_and_its_options_count() {
         assert_eq!(
-            system_prompt(" Be brief. ", &["".to_owned(), "Speak French.".to_owned()]),
-            "Be brief.\n\nSpeak French."
+            system_prompt(" Be brief. ", &["".to_owned(), "Speak French.".to_owned()], Some("[More.]")),
+            "Be brief.\n\nSpeak French.\n\n[More.]"
         );
-        assert_eq!(system_prompt("", &[]), "");
+        assert_eq!(system_prompt("", &[], None), "");
         let agents = ModelOptions {
             temperature: Some(0.2),
             max_output_tokens: Some(10),
@@ -199,12 +229,12 @@ mod tests {
             ModelMessage { role: MessageRole::Tool, parts: vec![MessagePart::ToolResult(result)] },
         ];
         replace_images(&mut messages);
-        assert_eq!(messages[0].text(), "Look:[Image (image/gif) omitted: this model does not accept images]");
+        assert_eq!(messages[0].text(), "Look:[Image (image/gif, 3 bytes) omitted: this model does not accept images]");
         let MessagePart::ToolResult(result) = &messages[1].parts[0] else { panic!() };
         let Outcome::Success(told) = &*result.outcome else { panic!() };
         assert_eq!(
             told.joined_text(),
-            "Here:\n[Image (image/png) omitted: this model does not accept images]"
+            "Here:\n[Image (image/png, 3 bytes) omitted: this model does not accept images]"
         );
         assert_ne!(*outcome, *result.outcome, "what is kept stays as it was");
     }

@@ -18,6 +18,7 @@ mod model_call;
 mod persistence;
 mod progress;
 mod response;
+mod secrets;
 mod tools;
 
 use std::ops::ControlFlow;
@@ -38,6 +39,7 @@ use super::stop_signal::StopSignal;
 use crate::agents::Agent;
 use crate::conversation_settings::ConversationSettings;
 use crate::event::{NoticeCode, TurnEnd, TurnEvent};
+use crate::selection;
 use flow::TurnFlow;
 use progress::TurnProgress;
 use response::AfterResponse;
@@ -51,6 +53,8 @@ pub(crate) struct TurnTask {
     pub(crate) registration: ConnectionRegistration,
     pub(crate) questions: Option<QuestionSink>,
     pub(crate) debug: bool,
+    /// Time zone of the person, if known.
+    pub(crate) time_zone: Option<Arc<str>>,
     pub(crate) broadcast: Arc<TurnBroadcast>,
     pub(crate) stop: Arc<StopSignal>,
     pub(crate) settings: Arc<ConversationSettings>,
@@ -107,6 +111,7 @@ impl TurnTask {
         for entry in &self.history.entries {
             progress.selector.recent().record_message(&entry.message);
         }
+        progress.selector.set_query(selection::conversation_query(&self.history.entries));
         let before = self.history.entries.len();
         let exit = loop {
             if let ControlFlow::Break(exit) = self.run_round(&mut progress).await {
@@ -135,9 +140,9 @@ impl TurnTask {
             *next += unsaved.messages.len() as u64;
         }
         let (saved, response) =
-            tokio::join!(self.save_records(unsaved), self.ask_model(progress, &model, request));
+            tokio::join!(self.save_records(unsaved), self.ask_model(progress, &model, Arc::clone(&request)));
         self.handle_saved(saved)?;
-        match self.process_response(progress, response).await? {
+        match self.process_response(progress, response, &model, &request).await? {
             AfterResponse::AskAgain => ControlFlow::Continue(()),
             AfterResponse::MakeCalls(calls) => self.make_calls(progress, calls).await,
         }
@@ -154,6 +159,7 @@ impl TurnTask {
             session,
             turn: Some(Arc::clone(&self.id)),
             registration: self.registration.current(),
+            time_zone: self.time_zone.clone(),
             ..Caller::new(Arc::clone(&self.principal), EntryPoint::Agent)
         }
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use tokio::time::sleep;
-use toolway_core::consent::QuestionSink;
+use toolway_core::consent::{QuestionEvent, QuestionSink};
 use toolway_core::{CallRequest, Caller, Engine, RawArguments};
 use toolway_models::{ToolCall, ToolResult};
 use toolway_types::{Code, Outcome, RawJson, ToolError};
@@ -49,12 +49,16 @@ impl ToolCallRunner<'_> {
         let mut run = Vec::new();
         for (at, (call, outcome)) in calls.iter().zip(&mut outcomes).enumerate() {
             self.publish_start(call);
-            match rejection(call, at) {
-                Some(error) => {
-                    let error = Arc::new(Outcome::Error(error));
-                    *outcome = Some(self.publish_end(call, error, Duration::ZERO));
-                }
-                None => run.push(at),
+            if call.is_cut {
+                let error = Arc::new(Outcome::Error(cut_call_error()));
+                *outcome = Some(self.publish_end(call, error, Duration::ZERO));
+            } else if run.len() < MAX_CALLS {
+                run.push(at);
+            } else {
+                // The model did nothing wrong with this call itself, so it does not count as its failure.
+                let error = Arc::new(Outcome::Error(too_many_calls_error(calls.len())));
+                self.publish_result(call, &error, Duration::ZERO);
+                *outcome = Some(error);
             }
         }
         let ended = Mutex::new(outcomes);
@@ -95,11 +99,22 @@ impl ToolCallRunner<'_> {
 
     fn prepare_call(&self, call: &ToolCall) -> CallRequest {
         let (audience, id) = (Arc::clone(self.broadcast), call.id);
+        let (waiting, name) = (Arc::clone(self.broadcast), call.name.clone());
+        let observer: QuestionSink = Arc::new(move |event: &QuestionEvent| {
+            if let QuestionEvent::Asked(question) = event {
+                let message = format!(
+                    "waiting for approval: {}; the owner answers with `toolway approvals watch`",
+                    question.reason
+                );
+                waiting.publish(TurnEvent::WaitingForApproval { id, name: name.clone(), message });
+            }
+        });
         CallRequest {
             id,
             timeout: self.time_left,
             progress: Some(Arc::new(move |progress| audience.publish_progress(id, progress))),
             questions: self.questions.clone(),
+            question_observer: Some(observer),
             cancel: Some(self.stop.token().clone()),
             ..CallRequest::new(
                 call.name.as_str(),
@@ -129,31 +144,36 @@ impl ToolCallRunner<'_> {
             let hint = error.hint.as_deref().map_or_else(|| words.clone(), |hint| format!("{hint}. {words}"));
             outcome = Arc::new(Outcome::Error(ToolError { hint: Some(hint), ..error.clone() }));
         }
-        self.broadcast.publish(TurnEvent::ToolResult {
-            id: call.id,
-            name: call.name.clone(),
-            outcome: Arc::clone(&outcome),
-            duration,
-        });
+        self.publish_result(call, &outcome, duration);
         if let Some(message) = notice {
             self.broadcast.publish(TurnEvent::Notice { code: NoticeCode::RepeatedFailure, message });
         }
         outcome
     }
+
+    fn publish_result(&self, call: &ToolCall, outcome: &Arc<Outcome>, duration: Duration) {
+        self.broadcast.publish(TurnEvent::ToolResult {
+            id: call.id,
+            name: call.name.clone(),
+            outcome: Arc::clone(outcome),
+            duration,
+        });
+    }
 }
 
-/// Returns the reason why a call is not run.
-fn rejection(call: &ToolCall, place: usize) -> Option<ToolError> {
-    if call.is_cut {
-        let message = "Invalid arguments: the answer ended in the middle of them, so the call was not made";
-        let error = ToolError::new(Code::InvalidArguments, message);
-        return Some(error.with_hint("Make the call again, with shorter arguments or in several calls"));
-    }
-    (place >= MAX_CALLS).then(|| {
-        let message =
-            format!("At most {MAX_CALLS} calls of one answer are made, and this one comes after them");
-        ToolError::new(Code::Overloaded, message).with_hint("Make it again in the next answer")
-    })
+/// Returns the error of a call whose arguments are incomplete.
+fn cut_call_error() -> ToolError {
+    let message = "Invalid arguments: the answer ended in the middle of them, so the call was not made";
+    ToolError::new(Code::InvalidArguments, message)
+        .with_hint("Make the call again, with shorter arguments or in several calls")
+}
+
+/// Returns the error of a call after the maximum number of calls.
+fn too_many_calls_error(calls: usize) -> ToolError {
+    let message = format!(
+        "The call was not made: the answer has {calls} calls, and only the first {MAX_CALLS} of an answer are made"
+    );
+    ToolError::new(Code::Overloaded, message).with_hint("Make it again in the next answer")
 }
 
 /// Returns the arguments as an object; `{}` if they are invalid.

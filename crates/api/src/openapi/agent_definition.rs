@@ -49,6 +49,13 @@ impl PartialSchema for AgentDefinitionSchema {
                 nullable(Type::Integer, "Maximum number of tools in a model request.")
                     .minimum(Some(1.0))
                     .maximum(Some(100_000.0)),
+            )
+            .property(
+                "time_zone",
+                nullable_text(
+                    "Time zone for tools if the client gives none, as a name of the IANA database.",
+                    "^[A-Za-z][A-Za-z0-9_+/-]{0,99}$",
+                ),
             );
         RefOr::T(form.into())
     }

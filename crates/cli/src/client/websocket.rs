@@ -6,7 +6,7 @@ use tokio_tungstenite::tungstenite::handshake::client::generate_key;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
 
-use super::{GatewayClient, errors};
+use super::{GatewayClient, errors, with_time_zone};
 use crate::error::{CliError, CliResult};
 
 /// Maximum size of a message in bytes. Results and tool lists of a gateway are smaller.
@@ -28,8 +28,7 @@ impl GatewayClient {
         query: &[(&str, String)],
     ) -> CliResult<GatewayWebSocket> {
         let key = generate_key();
-        let request = self
-            .request_with(Method::GET, path, query)?
+        let request = with_time_zone(self.request_with(Method::GET, path, query)?)
             .header(header::CONNECTION, "Upgrade")
             .header(header::UPGRADE, "websocket")
             .header(header::SEC_WEBSOCKET_VERSION, "13")

@@ -10,6 +10,7 @@ use toolway_types::{Code, ToolError};
 use super::abandoned_task::wait_or_abandon;
 use super::external_end::{external_end_error, wait_for_external_end};
 use super::lookup::CallTarget;
+use super::optional_nulls::without_optional_nulls;
 use super::record::CallRecordGuard;
 use super::redaction::{has_secrets, redact};
 use super::run_limits::{format_duration, run_timeout};
@@ -156,12 +157,16 @@ fn validate(
     if schema.is_valid(arguments.value()) {
         return Ok(arguments);
     }
+    let arguments = without_optional_nulls(arguments, schema);
+    if arguments.has_removed_nulls() && schema.is_valid(arguments.value()) {
+        return Ok(arguments);
+    }
     // The message is recorded, so it must not quote masked values.
     let masked = has_secrets(&arguments, schema.secrets(), &settings.redact);
     let violations = schema.list_violations(arguments.value(), masked).join("; ");
     let error = ToolError::new(Code::InvalidArguments, format!("Invalid arguments: {violations}"))
         .with_hint("Correct the values at these places and call again");
-    Err(RejectedArguments { parsed: Some(arguments), error: Box::new(error) })
+    Err(RejectedArguments { parsed: Some(arguments.given().clone()), error: Box::new(error) })
 }
 
 fn check_timeout_error(limit: Duration) -> ToolError {

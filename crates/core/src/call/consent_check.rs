@@ -10,8 +10,8 @@ use super::run_limits::format_duration;
 use crate::arguments::Arguments;
 use crate::call_request::CallRequest;
 use crate::consent::{
-    AskOutcome, ConsentAnswer, ConsentDecision, GrantId, GrantQuery, GrantVerdict, Question, QuestionId,
-    QuestionKind,
+    AskOutcome, ConsentAnswer, ConsentDecision, GrantId, GrantQuery, GrantVerdict, Question,
+    QuestionAudience, QuestionId, QuestionKind,
 };
 use crate::engine::Engine;
 use crate::engine_settings::EngineSettings;
@@ -135,8 +135,11 @@ impl ConsentCheck<'_> {
         // A question that only an owner may answer is shown to a caller that is an owner.
         let may_answer = caller_may_answer || self.call.caller.principal.role.is_owner();
         let sink = self.call.questions.as_ref().filter(|_| may_answer);
+        // A caller that is asked itself need not be told that it waits.
+        let observer = self.call.question_observer.as_ref().filter(|_| sink.is_none());
         open.set_waiting_for_person(true);
-        let answer = self.engine.questions.ask(question.clone(), sink, timeout).await;
+        let audience = QuestionAudience { sink, observer };
+        let answer = self.engine.questions.ask(question.clone(), audience, timeout).await;
         open.set_waiting_for_person(false);
         match answer {
             AskOutcome::NoResponder => {

@@ -17,6 +17,8 @@ use crate::engine_settings::EngineSettings;
 use crate::finished_call::FinishedCall;
 use crate::idempotency_keys::KeyHolder;
 use crate::record::{CallDurations, CallNotes, ClosedCall, OpenedCall, RecordCommit};
+use crate::secret_mask::mask_recorded_outcome;
+use crate::spec::ToolSpec;
 
 /// Maximum length of a recorded name, in bytes. No tool has a longer one.
 const MAX_NAME_BYTES: usize = 1024;
@@ -37,6 +39,8 @@ pub(super) struct CallRecordGuard<'a> {
     waiting_since: Option<Instant>,
     /// The result, once the record is closed.
     finished: Option<FinishedCall>,
+    /// Spec of the called tool, which marks secrets.
+    spec: Option<Arc<ToolSpec>>,
 }
 
 impl<'a> CallRecordGuard<'a> {
@@ -60,7 +64,7 @@ impl<'a> CallRecordGuard<'a> {
             agent: call.caller.agent().cloned(),
             session: call.caller.session.clone(),
             turn: call.caller.turn.clone(),
-            arguments: arguments.map(|arguments| redact(arguments, marked, &settings.redact)),
+            arguments: arguments.map(|arguments| redact(arguments.given(), marked, &settings.redact)),
             started_ms: engine.clock.now_ms(),
             key: turn.as_ref().map(|turn| turn.key().clone()),
         });
@@ -68,6 +72,9 @@ impl<'a> CallRecordGuard<'a> {
             tracing::Span::current().record("tool", tracing::field::display(tool));
         }
         let commit = engine.recorder.open(opened.clone());
+        let ran_with = arguments
+            .filter(|arguments| arguments.has_removed_nulls())
+            .map(|arguments| redact(arguments, marked, &settings.redact));
         Self {
             engine,
             opened,
@@ -75,10 +82,12 @@ impl<'a> CallRecordGuard<'a> {
             context: None,
             key_holder: turn,
             commit: Some(commit),
-            notes: None,
+            notes: ran_with
+                .map(|ran_with| Box::new(CallNotes { ran_with: Some(ran_with), ..CallNotes::default() })),
             waited: Duration::ZERO,
             waiting_since: None,
             finished: None,
+            spec: target.map(|target| Arc::clone(target.tool.spec())),
         }
     }
 
@@ -105,7 +114,7 @@ impl<'a> CallRecordGuard<'a> {
         }
     }
 
-    /// Records the arguments as changed by hooks, masked.
+    /// Records the arguments that the tool gets, masked.
     pub(super) fn note_changed_arguments(&mut self, arguments: RawJson) {
         self.notes_mut().ran_with = Some(arguments);
     }
@@ -152,7 +161,11 @@ impl<'a> CallRecordGuard<'a> {
         self.finished = Some(finished.clone());
         let closed = ClosedCall {
             opened: self.opened.clone(),
-            outcome,
+            outcome: mask_recorded_outcome(
+                &outcome,
+                &self.engine.settings.load().redact,
+                self.spec.as_deref(),
+            ),
             durations,
             attempts,
             notes: self.notes.take(),

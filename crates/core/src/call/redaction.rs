@@ -6,9 +6,7 @@ use toolway_types::RawJson;
 
 use crate::arguments::Arguments;
 use crate::schema::SecretProperties;
-
-/// Replacement for a secret in a record.
-const REDACTED_TEXT: &str = "[redacted]";
+use crate::secret_mask::REDACTED_TEXT;
 
 /// The arguments with secrets masked.
 pub(super) fn redact(arguments: &Arguments, marked: Option<&SecretProperties>, listed: &[String]) -> RawJson {

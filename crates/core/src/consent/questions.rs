@@ -44,6 +44,23 @@ pub enum QuestionEvent {
 /// Shows the questions of one call to its caller, if the caller may answer them. Must not block.
 pub type QuestionSink = Arc<dyn Fn(&QuestionEvent) + Send + Sync>;
 
+/// Receivers of the events of one question, apart from the owner's watchers.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct QuestionAudience<'q> {
+    /// Reaches the caller, if it is connected and may answer.
+    pub(crate) sink: Option<&'q QuestionSink>,
+    /// Learns that the question is open, and cannot answer.
+    pub(crate) observer: Option<&'q QuestionSink>,
+}
+
+impl QuestionAudience<'_> {
+    fn send(self, event: &QuestionEvent) {
+        for sink in self.sink.into_iter().chain(self.observer) {
+            sink(event);
+        }
+    }
+}
+
 /// Result of asking a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum AskOutcome {
@@ -101,7 +118,7 @@ impl Drop for QuestionWatcher {
 struct OpenQuestionGuard<'q> {
     questions: &'q OpenQuestions,
     question: Arc<Question>,
-    sink: Option<&'q QuestionSink>,
+    audience: QuestionAudience<'q>,
     close_reason: QuestionCloseReason,
 }
 
@@ -109,9 +126,7 @@ impl Drop for OpenQuestionGuard<'_> {
     fn drop(&mut self) {
         self.questions.open.lock().remove(&self.question.id);
         let event = QuestionEvent::Closed(self.question.clone(), self.close_reason.clone());
-        if let Some(sink) = self.sink {
-            sink(&event);
-        }
+        self.audience.send(&event);
         self.questions.notify_watchers(&event);
     }
 }
@@ -173,12 +188,11 @@ impl OpenQuestions {
         self.len() == 0
     }
 
-    /// Opens a question and waits for the answer. `sink` reaches the caller, if it is connected and may
-    /// answer.
+    /// Opens a question and waits for the answer.
     pub(crate) async fn ask(
         &self,
         question: Question,
-        sink: Option<&QuestionSink>,
+        audience: QuestionAudience<'_>,
         timeout: Duration,
     ) -> AskOutcome {
         let question = Arc::new(question);
@@ -186,7 +200,7 @@ impl OpenQuestions {
         let asked = QuestionEvent::Asked(question.clone());
         {
             let mut open = self.open.lock();
-            if sink.is_none() && self.watchers.load(Ordering::SeqCst) == 0 {
+            if audience.sink.is_none() && self.watchers.load(Ordering::SeqCst) == 0 {
                 return AskOutcome::NoResponder;
             }
             let of_principal = open.values().filter(|open| open.question.principal == question.principal);
@@ -201,13 +215,11 @@ impl OpenQuestions {
         let mut withdraw = OpenQuestionGuard {
             questions: self,
             question,
-            sink,
+            audience,
             close_reason: QuestionCloseReason::Withdrawn,
         };
         // Not under the lock, because the sink may answer at once.
-        if let Some(sink) = sink {
-            sink(&asked);
-        }
+        audience.send(&asked);
         match tokio::time::timeout(timeout, answered).await {
             Ok(Ok(answer)) => {
                 withdraw.close_reason = QuestionCloseReason::Answered(answer.clone());

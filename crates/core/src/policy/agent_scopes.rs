@@ -1,5 +1,5 @@
 //! Scopes of agents. They apply before the rules: a tool outside the scope does not exist for calls of the
-//! agent, for any caller. The tools of the caller's own connection are always included.
+//! agent, for any caller. This includes the tools of the caller's own connection.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::glob::{GlobError, GlobPatterns};
 /// Patterns that match every tool.
 const MATCH_ALL_PATTERNS: [&str; 2] = ["*", "*/*"];
 
-/// Tools that one agent may use, and its approval mode.
+/// Tools that one agent may use, its approval mode and its time zone.
 #[derive(Debug, Clone)]
 pub struct AgentScope {
     patterns: Vec<String>,
@@ -22,6 +22,7 @@ pub struct AgentScope {
     included: GlobPatterns,
     excluded: GlobPatterns,
     approval: ApprovalMode,
+    time_zone: Option<Arc<str>>,
 }
 
 impl AgentScope {
@@ -34,6 +35,7 @@ impl AgentScope {
             included: GlobPatterns::empty(),
             excluded: GlobPatterns::empty(),
             approval: ApprovalMode::Never,
+            time_zone: None,
         }
     }
 
@@ -54,7 +56,20 @@ impl AgentScope {
         let without = GlobPatterns::new(without.iter().filter_map(|it| it.strip_prefix('!')))
             .map_err(|bad| GlobError { pattern: format!("!{}", bad.pattern), ..bad })?;
         let within = GlobPatterns::new(within)?;
-        Ok(Self { patterns, includes_all: is_everything, included: within, excluded: without, approval })
+        Ok(Self {
+            patterns,
+            includes_all: is_everything,
+            included: within,
+            excluded: without,
+            approval,
+            time_zone: None,
+        })
+    }
+
+    /// Sets the time zone for calls of the agent whose entry point knows none.
+    #[must_use]
+    pub fn with_time_zone(self, time_zone: Option<Arc<str>>) -> Self {
+        Self { time_zone, ..self }
     }
 
     /// True if the scope includes a tool.
@@ -91,6 +106,11 @@ impl AgentScopes {
         self.0.get(agent)
     }
 
+    /// The time zone of an agent, if it has one.
+    pub(super) fn time_zone(&self, agent: &str) -> Option<&Arc<str>> {
+        self.0.get(agent)?.time_zone.as_ref()
+    }
+
     /// True if a scope depends on the traits of a tool.
     pub(super) fn use_traits(&self) -> bool {
         self.0.values().any(|scope| scope.approval == ApprovalMode::Writes)
@@ -112,12 +132,10 @@ impl AgentScopeCheck {
 
     pub(super) fn check(scopes: Option<&AgentScopes>, caller: &Caller, tool: &ToolId) -> Self {
         let (Some(scopes), Some(agent)) = (scopes, caller.agent()) else { return Self::UNRESTRICTED };
-        // A token bound to a removed agent may use no tool, not even its own.
-        let Some(scope) = scopes.get(agent) else { return Self::OutOfScope };
-        let is_own = || caller.registration.as_ref().is_some_and(|own| own.source == tool.source);
-        match is_own() || scope.includes(tool) {
-            true => Self::InScope(scope.approval),
-            false => Self::OutOfScope,
+        // A token bound to a removed agent may use no tool, not even those of its own connection.
+        match scopes.get(agent) {
+            Some(scope) if scope.includes(tool) => Self::InScope(scope.approval),
+            _ => Self::OutOfScope,
         }
     }
 }

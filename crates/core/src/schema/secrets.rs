@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::subschemas::{references, resolve_reference};
 
 /// Arguments that a schema marks `writeOnly`, by property name at any position.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct SecretProperties {
     all: bool,
     names: BTreeSet<Box<str>>,
@@ -36,7 +36,7 @@ const MAX_VISITS: usize = 1_000_000;
 
 impl SecretProperties {
     /// Finds the marks. None if nothing is marked.
-    pub(super) fn of(schema: &Value) -> Option<Self> {
+    pub(crate) fn of(schema: &Value) -> Option<Self> {
         if !mentions_write_only(schema) {
             return None;
         }
@@ -46,6 +46,11 @@ impl SecretProperties {
         secrets.collect(schema, &mut search);
         secrets.all |= search.remaining_visits == 0;
         Some(secrets)
+    }
+
+    /// Everything is secret.
+    pub(crate) fn all() -> Self {
+        Self { all: true, names: BTreeSet::new() }
     }
 
     /// True if no argument may be recorded.

@@ -65,6 +65,7 @@ pub(crate) async fn perform_handshake(
         device_id: about.device_id,
         platform: about.platform,
         app_version: about.app_version,
+        time_zone: None,
         resume_token: session.resume_token.clone(),
     });
     let exchange = async {

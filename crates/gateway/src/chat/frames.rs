@@ -1,7 +1,7 @@
 //! Converts events of a turn to messages for chat clients of every transport. A version 1 connection gets
 //! only messages of version 1.
 
-use toolway_agent::event::{TurnEnd, TurnEvent, TurnFailure, TurnFailureCode, TurnStatus};
+use toolway_agent::event::{NoticeCode, TurnEnd, TurnEvent, TurnFailure, TurnFailureCode, TurnStatus};
 use toolway_agent::turn::RunningToolCall;
 use toolway_models::FinishReason;
 use toolway_types::{CallId, RawJson};
@@ -44,6 +44,18 @@ pub(crate) fn event_frame(event: TurnEvent, version: u32) -> Option<ChatFrame> {
             message: progress.message,
             content: progress.content,
         }),
+        TurnEvent::WaitingForApproval { id, name, message } if is_newer => ChatFrame::of(ToolProgressShown {
+            id: id.to_string(),
+            name,
+            progress: 0.0,
+            total: None,
+            message: Some(message),
+            content: Vec::new(),
+        }),
+        // Version 1 shows nothing but text while a call runs.
+        TurnEvent::WaitingForApproval { name, message, .. } => {
+            ChatFrame::of(Text { content: format!("\n\n[{name}: {message}]\n\n") })
+        }
         TurnEvent::ToolResult { id, name, outcome, duration } => {
             let duration_ms = is_newer.then_some(duration.as_secs_f64() * 1000.0);
             ChatFrame { kind: "tool_result", text: ChatToolResult::write(id, &name, &outcome, duration_ms) }
@@ -55,6 +67,10 @@ pub(crate) fn event_frame(event: TurnEvent, version: u32) -> Option<ChatFrame> {
         }
         TurnEvent::Notice { code, message } if is_newer => {
             ChatFrame::of(Notice { code: serialized_name(&code), message })
+        }
+        // Version 1 has no notices. A client shows this text with the model's thinking, outside the answer.
+        TurnEvent::Notice { code: NoticeCode::ToolsLeftOut | NoticeCode::PartsReplaced, message } => {
+            ChatFrame::of(Thinking { content: format!("[{message}]\n") })
         }
         TurnEvent::DebugPrompt(messages) => ChatFrame::of(DebugPrompt { messages }),
         TurnEvent::Ended(end) => end_frame(end, version),

@@ -8,9 +8,7 @@ use base64::engine::{GeneralPurpose, GeneralPurposeConfig};
 use toolway_api::chat::{MAX_ATTACHMENTS, MAX_CONTENT as MAX_TEXT};
 use toolway_models::MessagePart;
 use toolway_types::ContentPart;
-
-/// Image types that models read.
-const IMAGE_TYPES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
+use toolway_types::picture::PictureFormat;
 
 /// Tolerates any trailing bits, because other encoders produce them.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
@@ -59,7 +57,10 @@ impl fmt::Display for BadAttachment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::ImageType(form) => {
-                write!(f, "unsupported image type {form:?}; models support {}", IMAGE_TYPES.join(", "))
+                write!(
+                    f,
+                    "its bytes are not a picture that models support (PNG, JPEG, GIF, WebP), although its type is {form:?}"
+                )
             }
             Self::Base64 => f.write_str("its data is not base64"),
             Self::TooLong => write!(f, "its text is longer than {MAX_TEXT} bytes"),
@@ -111,6 +112,9 @@ fn attachment_part(part: &ContentPart) -> Result<MessagePart, BadAttachment> {
             }
             match (field("blob"), field("mimeType")) {
                 (Some(blob), Some(form)) => image_part(blob.to_owned(), form),
+                (Some(blob), None) if PictureFormat::of_base64(blob).is_some() => {
+                    image_part(blob.to_owned(), "")
+                }
                 _ => Err(BadAttachment::Kind("a file of unknown type")),
             }
         }
@@ -125,21 +129,18 @@ fn bounded_text(text: String) -> Result<MessagePart, BadAttachment> {
     }
 }
 
-/// Creates an image part after checking its type and data.
+/// Creates an image part. The bytes decide its type; the declared type is only used in messages.
 ///
 /// # Errors
-/// [`BadAttachment`] if the type is not supported or the data is not base64.
-pub(crate) fn image_part(data: String, mime_type: &str) -> Result<MessagePart, BadAttachment> {
-    let form = mime_type.trim().to_ascii_lowercase();
-    // Clients often send this type, but models don't accept it.
-    let form = if form == "image/jpg" { "image/jpeg".to_owned() } else { form };
-    if !IMAGE_TYPES.contains(&form.as_str()) {
-        return Err(BadAttachment::ImageType(mime_type.to_owned()));
-    }
+/// [`BadAttachment`] if the data is not base64, or not a picture that models accept.
+pub(crate) fn image_part(data: String, declared: &str) -> Result<MessagePart, BadAttachment> {
     if data.is_empty() || BASE64.decode(&data).is_err() {
         return Err(BadAttachment::Base64);
     }
-    Ok(MessagePart::Image { data, mime_type: form })
+    match PictureFormat::of_base64(&data) {
+        Some(format) => Ok(MessagePart::Image { data, mime_type: format.media_type().to_owned() }),
+        None => Err(BadAttachment::ImageType(declared.to_owned())),
+    }
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use toolway_agent::conversations::{OpenSession, OpenedSession};
 use toolway_agent::event::{TurnEnd, TurnEvent, TurnStatus};
 use toolway_agent::turn::{ConnectionRegistration, TurnRequest, TurnViewer};
 use toolway_api::ErrorResponse;
-use toolway_api::chat::{ChatRequest, ChatResponse, SessionStart, TurnFailure};
+use toolway_api::chat::{ChatRequest, ChatResponse, SessionStart, TurnFailure, TurnNotice};
 use toolway_api::event_stream::{SESSION_START, StreamEvent};
 use toolway_api::openapi::ChatRequestSchema;
 use toolway_core::consent::{QuestionEvent, QuestionSink};
@@ -25,7 +25,7 @@ use self::request::read_request;
 use super::extractors::{expect_json, parse_apart, parse_json, read_large_body};
 use super::resources::{ApiRoutes, resources};
 use super::sessions::token_usage;
-use super::{ApiError, approvals};
+use super::{ApiError, approvals, client_time_zone};
 use crate::access::TokenState;
 use crate::chat::frames;
 use crate::chat::turn_watcher::{FollowedTurn, TurnWatcher, WatcherGone, follow_turn};
@@ -34,6 +34,8 @@ use crate::state::AppState;
 
 /// Maximum number of events that wait for a slow reader. After that, the turn waits too.
 const MAX_QUEUED_EVENTS: usize = 64;
+/// Maximum number of notices in a response.
+const MAX_NOTICES: usize = 64;
 
 pub(super) fn routes() -> ApiRoutes {
     resources!(chat)
@@ -75,6 +77,7 @@ async fn chat(
     // Images make it long.
     let read = |bytes: &[u8]| parse_json::<ChatRequest>(bytes).and_then(read_request);
     let asked = parse_apart(&app, &token.principal, received.bytes, read).await?;
+    let time_zone = client_time_zone(&app, &headers).await?;
     let open = OpenSession { id: asked.session_id.as_deref(), agent: asked.agent.as_deref() };
     let opened = app.chat.conversations.open(&token.principal, open).await?;
     let (sender, receiver) = mpsc::channel(MAX_QUEUED_EVENTS);
@@ -86,18 +89,19 @@ async fn chat(
         registration: ConnectionRegistration::default(),
         questions: asked.is_interactive.then(|| build_question_sink(sender.clone())),
         debug: asked.debug,
+        time_zone,
     };
     let viewer = app.chat.conversations.start(turn).await?;
     if asked.stream {
         return Ok(respond(&app, token, &opened, viewer, sender, receiver));
     }
     let turn = Arc::clone(&viewer.turn);
-    let Some(end) = wait_for_end(&app, token, &opened, viewer).await else {
+    let Some((end, notices)) = wait_for_end(&app, token, &opened, viewer).await else {
         let words = "the gateway cannot determine the end of the turn";
         return Err(ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "turn_outcome_unknown", words)
             .with_hint("GET /api/sessions/{id} returns the text so far"));
     };
-    Ok(Json(build_response(&opened, &turn, end)).into_response())
+    Ok(Json(build_response(&opened, &turn, end, notices)).into_response())
 }
 
 /// One event to send.
@@ -159,16 +163,28 @@ fn respond(
     Sse::new(events).keep_alive(KeepAlive::default()).into_response()
 }
 
+/// The end of a turn, and its notices.
+type EndWithNotices = (TurnEnd, Vec<TurnNotice>);
+
 /// Waits for a turn's end.
-struct TurnEndWatcher(Option<tokio::sync::oneshot::Sender<TurnEnd>>);
+struct TurnEndWatcher {
+    notices: Vec<TurnNotice>,
+    waiting: Option<tokio::sync::oneshot::Sender<EndWithNotices>>,
+}
 
 impl TurnWatcher for TurnEndWatcher {
     async fn handle_event(&mut self, event: TurnEvent) -> Result<(), WatcherGone> {
-        if let TurnEvent::Ended(end) = event
-            && let Some(waiting) = self.0.take()
-        {
-            // The client may have gone.
-            let _ = waiting.send(end);
+        match event {
+            TurnEvent::Notice { code, message } if self.notices.len() < MAX_NOTICES => {
+                self.notices.push(TurnNotice { code: Some(code.as_str().to_owned()), message });
+            }
+            TurnEvent::Ended(end) => {
+                if let Some(waiting) = self.waiting.take() {
+                    // The client may have gone.
+                    let _ = waiting.send((end, std::mem::take(&mut self.notices)));
+                }
+            }
+            _ => {}
         }
         Ok(())
     }
@@ -179,18 +195,23 @@ async fn wait_for_end(
     token: Arc<TokenState>,
     opened: &OpenedSession,
     viewer: TurnViewer,
-) -> Option<TurnEnd> {
+) -> Option<EndWithNotices> {
     let (sender, receiver) = tokio::sync::oneshot::channel();
     let (chat, session) = (Arc::clone(&app.chat), Arc::clone(&opened.id));
     // In a task of its own, since it goes on when the request is closed.
     tokio::spawn(follow_turn(
         FollowedTurn { chat, token, session, events: viewer.events },
-        TurnEndWatcher(Some(sender)),
+        TurnEndWatcher { notices: Vec::new(), waiting: Some(sender) },
     ));
     receiver.await.ok()
 }
 
-fn build_response(opened: &OpenedSession, turn: &str, end: TurnEnd) -> ChatResponse {
+fn build_response(
+    opened: &OpenedSession,
+    turn: &str,
+    end: TurnEnd,
+    notices: Vec<TurnNotice>,
+) -> ChatResponse {
     let (status, error) = match end.status {
         TurnStatus::Done => ("done", None),
         TurnStatus::Aborted => ("aborted", None),
@@ -209,6 +230,7 @@ fn build_response(opened: &OpenedSession, turn: &str, end: TurnEnd) -> ChatRespo
         rounds: end.rounds,
         tool_calls: end.tool_calls,
         finish_reason: end.finish.as_ref().map(frames::finish_reason_name),
+        notices,
         error,
     }
 }

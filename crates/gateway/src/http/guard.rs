@@ -24,7 +24,7 @@ const REQUEST_PRIVATE_NETWORK: HeaderName = HeaderName::from_static("access-cont
 const ALLOW_PRIVATE_NETWORK: HeaderName = HeaderName::from_static("access-control-allow-private-network");
 
 /// The request headers that the gateway reads.
-const ALLOWED_HEADERS: [&str; 8] = [
+const ALLOWED_HEADERS: [&str; 9] = [
     "authorization",
     "content-type",
     "x-pairing-code",
@@ -33,6 +33,7 @@ const ALLOWED_HEADERS: [&str; 8] = [
     "mcp-name",
     "mcp-protocol-version",
     "mcp-session-id",
+    toolway_wire::TIME_ZONE_HEADER,
 ];
 /// The response headers that a web page may read, besides those that every page may.
 const EXPOSED_HEADERS: &str = "mcp-session-id, www-authenticate";

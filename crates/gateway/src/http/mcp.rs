@@ -16,7 +16,7 @@ use toolway_mcp::server::{ClientScope, EndpointScope, ToolRestrictions, error_re
 use toolway_types::Slug;
 
 use super::extractors::read_large_body;
-use super::{ApiError, QueryParams, error};
+use super::{ApiError, QueryParams, client_time_zone, error};
 use crate::access::{TokenState, check_agent};
 use crate::http::AuthenticatedCaller;
 use crate::state::{AppState, RouterState};
@@ -127,15 +127,17 @@ async fn serve(
     let read = async {
         let QueryParams(query) = QueryParams::<McpQuery>::from_request_parts(&mut parts, &()).await?;
         let bounds = query.bounds()?;
+        let time_zone = client_time_zone(app, &parts.headers).await?;
         let received = read_large_body(app, &token.principal, &parts.headers, body).await?;
-        Ok::<_, ApiError>((bounds, received))
+        Ok::<_, ApiError>((bounds, time_zone, received))
     };
-    let (bounds, received) = match read.await {
+    let (bounds, time_zone, received) = match read.await {
         Ok(read) => read,
         Err(refused) => return Ok(error_response(refused.status, refused.message).map(Body::new)),
     };
     let (body, memory) = (received.bytes, received.memory);
-    let scope = client_scope(token, agent, scope, bounds);
+    let mut scope = client_scope(token, agent, scope, bounds);
+    scope.caller.time_zone = time_zone;
     let response = app.mcp.http.serve(scope, http::Request::from_parts(parts, body)).await;
     drop(memory);
     Ok(response.map(Body::new))

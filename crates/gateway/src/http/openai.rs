@@ -5,6 +5,7 @@
 mod completion;
 mod error;
 mod history;
+mod notice_header;
 mod request;
 mod stream;
 
@@ -24,6 +25,7 @@ use toolway_agent::turn::{StatelessRequest, TurnViewer};
 
 use self::completion::{AgentToolCalls, ChatCompletion, ChatCompletionHead};
 use self::error::OpenAiApiError;
+use self::notice_header::NoticeHeaders;
 use self::request::{ParsedCompletionRequest, read};
 use super::extractors::{expect_json, parse_apart, read_large_body};
 use crate::access::{TokenState, check_agent};
@@ -116,6 +118,7 @@ async fn complete(
     // Images can make the body long.
     let asked = parse_apart(&app, &token.principal, received.bytes, read).await?;
     let agent = agent_of(&token, &asked.model)?.to_owned();
+    let time_zone = super::client_time_zone(&app, &headers).await?;
     let ParsedCompletionRequest {
         model,
         stream,
@@ -136,6 +139,7 @@ async fn complete(
         tool_choice,
         output,
         options,
+        time_zone,
     };
     let viewer = app.chat.conversations.complete(turn).await?;
     let head = ChatCompletionHead::new(&viewer.turn, model, app.clock.now_ms());
@@ -150,7 +154,11 @@ async fn complete(
     {
         result?;
     }
-    Ok(stream::respond(token, head, include_usage, begun, events))
+    let mut notices = NoticeHeaders::default();
+    begun.iter().for_each(|event| notices.record_event(event));
+    let mut response = stream::respond(token, head, include_usage, begun, events);
+    notices.add_to(response.headers_mut());
+    Ok(response)
 }
 
 /// Reads events of a turn up to the first that is part of an answer. Returns an error if the turn failed
@@ -197,17 +205,24 @@ async fn collect_completion(
     head: &ChatCompletionHead,
 ) -> Result<Response, OpenAiApiError> {
     let TurnViewer { mut events, .. } = viewer;
-    let mut calls = AgentToolCalls::default();
+    let (mut calls, mut notices) = (AgentToolCalls::default(), NoticeHeaders::default());
     loop {
         match next_event(token, &mut events).await? {
             TurnEvent::Ended(end) => {
                 return match &end.status {
-                    TurnStatus::Done => Ok(Json(ChatCompletion::new(head, &end, calls)).into_response()),
+                    TurnStatus::Done => {
+                        let mut response = Json(ChatCompletion::new(head, &end, calls)).into_response();
+                        notices.add_to(response.headers_mut());
+                        Ok(response)
+                    }
                     TurnStatus::Aborted => Err(OpenAiApiError::aborted()),
                     TurnStatus::Failed(why) => Err(OpenAiApiError::from_turn_failure(why)),
                 };
             }
-            event => calls.record_event(&event),
+            event => {
+                calls.record_event(&event);
+                notices.record_event(&event);
+            }
         }
     }
 }

@@ -21,7 +21,7 @@ use toolway_types::{Code, RawJson, ToolId};
 use super::call_response::{call_response, call_with_token};
 use super::extractors::{expect_json, parse_apart, parse_optional_json, read_large_body};
 use super::resources::{ApiRoutes, resources};
-use super::{ApiError, PathParams, QueryParams, call_stream, conversion};
+use super::{ApiError, PathParams, QueryParams, call_stream, client_time_zone, conversion};
 use crate::access::TokenState;
 use crate::http::AuthenticatedCaller;
 use crate::sources::device_source::DevicePresence;
@@ -186,10 +186,12 @@ async fn call(
             "idempotency_key must have 1 to {MAX_IDEMPOTENCY_KEY_BYTES} bytes"
         )));
     }
+    let caller =
+        toolway_core::Caller { time_zone: client_time_zone(&app, &headers).await?, ..caller(&token) };
     let call = CallRequest {
         timeout: body.timeout_ms.map(Duration::from_millis),
         idempotency_key: body.idempotency_key.map(Arc::from),
-        ..CallRequest::new(name, body.args.map_or(RawArguments::None, RawArguments::Json), caller(&token))
+        ..CallRequest::new(name, body.args.map_or(RawArguments::None, RawArguments::Json), caller)
     };
     if wants_events(&headers) {
         let room = app.reserve_event_stream(&token.principal)?;

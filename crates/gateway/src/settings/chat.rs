@@ -11,8 +11,8 @@ pub use toolway_agent::budget::{BudgetSettings, OnExceeded};
 pub struct ChatSettings {
     /// Lets models generate session titles, with one small request after the first answer.
     pub generate_titles: bool,
-    /// Maximum number of tools in one request to a model. An agent can set its own limit. The model finds the other
-    /// tools with `find_tools`.
+    /// Maximum number of tools that a model gets at once, unless its agent has its own limit. Built-in tools and tools
+    /// that the agent names may exceed it. The model finds the others with `find_tools`.
     pub max_tools: usize,
     /// Maximum number of running turns.
     pub max_concurrent_turns: usize,

@@ -70,7 +70,7 @@ pub struct CallSettings {
     pub retention_bytes: u64,
     /// Maximum stored size of a call's arguments, and of its result, in bytes.
     pub record_bytes: usize,
-    /// Names of arguments whose values are stored as `[redacted]`.
+    /// Names in arguments and results whose values are stored as `[redacted]`, in call records and conversations.
     pub redact: Vec<String>,
 }
 

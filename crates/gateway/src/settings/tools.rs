@@ -13,6 +13,9 @@ pub struct ToolSettings {
     pub builtin: bool,
     /// Files with definitions of own tools, in addition to the data folder's `tools`.
     pub own: Vec<PathBuf>,
+    /// Time zone of `get_current_time` if neither the client nor the agent has one, as `Europe/Berlin`. Default: the time
+    /// zone of the gateway's computer.
+    pub time_zone: Option<String>,
     /// Folders that `read_file`, `write_file` and `list_files` can access.
     pub files: FileToolSettings,
     /// Hosts that `http_request` and own HTTP tools can access.
@@ -24,6 +27,7 @@ impl Default for ToolSettings {
         Self {
             builtin: true,
             own: Vec::new(),
+            time_zone: None,
             files: FileToolSettings::default(),
             http_request: HttpToolSettings::default(),
         }
@@ -34,6 +38,9 @@ impl Default for ToolSettings {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct FileToolSettings {
+    /// Agents whose file tools use a folder of their own; `"*"` means all agents. The other agents, and calls outside an
+    /// agent, share one folder.
+    pub agent_folders: Vec<String>,
     /// Folders that the file tools can access in addition to their own, each as `{ name = "docs", path =
     /// "/home/ada/docs", write = false }`.
     pub folders: Vec<FolderSetting>,

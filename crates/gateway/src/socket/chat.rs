@@ -187,6 +187,7 @@ impl ChatClient {
                 Caller {
                     session: self.conversation.session().cloned(),
                     registration,
+                    time_zone: cx.time_zone.clone(),
                     ..Caller::new(cx.token.principal.clone(), EntryPoint::WebSocket)
                 },
             )

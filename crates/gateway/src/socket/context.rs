@@ -59,13 +59,16 @@ pub(super) struct SocketContext {
     pub(super) params: SocketParams,
     /// The `connect` message, once it has arrived.
     pub(super) hello: Option<Connect>,
+    /// Time zone from `connect`.
+    pub(super) time_zone: Option<Arc<str>>,
 }
 
 impl SocketContext {
     /// Stores `connect`, which may raise the version but never lowers it.
-    pub(super) fn record_hello(&mut self, hello: Connect) {
+    pub(super) fn record_hello(&mut self, hello: Connect, time_zone: Option<Arc<str>>) {
         self.version = self.version.max(hello.v.unwrap_or(1).clamp(1, VERSION));
         self.hello = Some(hello);
+        self.time_zone = time_zone;
     }
 
     /// Returns the identity that the peer claims.

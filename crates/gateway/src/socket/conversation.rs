@@ -200,6 +200,7 @@ impl SocketConversation {
             registration: self.own_registration.clone(),
             questions,
             debug: debug.unwrap_or_default(),
+            time_zone: cx.time_zone.clone(),
         };
         match cx.app.chat.conversations.start(turn).await {
             Ok(viewer) => self.show_turn(cx, id, viewer).await,

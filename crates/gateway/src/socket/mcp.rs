@@ -25,7 +25,7 @@ use super::connection::{self, FrameReceiver, SocketOptions};
 use super::upgrade::{end_code, prepare_upgrade};
 use crate::access::TokenState;
 use crate::http::AuthenticatedCaller;
-use crate::http::{ApiError, QueryParams, mcp_agent, mcp_client_scope};
+use crate::http::{ApiError, QueryParams, client_time_zone, mcp_agent, mcp_client_scope};
 use crate::outbox::{Outbox, PeerGone};
 use crate::state::{AppState, RouterState};
 
@@ -89,7 +89,9 @@ async fn upgrade(
     let bounds = ToolRestrictions::parse(view.read_only, &view.tool_patterns);
     let bounds = bounds.map_err(|bad| ApiError::malformed(format!("only: {bad}")))?;
     let agent = view.agent.map(|agent| mcp_agent(&app, &token, &agent)).transpose()?;
-    let scope = mcp_client_scope(&token, agent, EndpointScope::Everything, Arc::new(bounds));
+    let time_zone = client_time_zone(&app, &parts.headers).await?;
+    let mut scope = mcp_client_scope(&token, agent, EndpointScope::Everything, Arc::new(bounds));
+    scope.caller.time_zone = time_zone;
     let counted = app.mcp.http.sessions().acquire(&scope).map_err(|full| no_room(&full))?;
     let message_bytes = app.settings.limits.frame_bytes;
     let (upgrade, terms) = prepare_upgrade(&mut parts, &app, &token.principal).await?;

@@ -44,7 +44,7 @@ impl SocketPeer {
         let registration = ConnectionRegistration::default();
         let calls_limit = app.settings.limits.calls_in_flight_per_connection;
         let chat = ChatClient::new(&params, calls_limit, registration.clone());
-        let cx = SocketContext { app, token, kind, version, outbox, account, params, hello: None };
+        let cx = SocketContext { app, token, kind, version, outbox, account, params, hello: None, time_zone: None };
         Self { cx, provider: ToolProvider::new(registration), chat }
     }
 
@@ -93,13 +93,23 @@ impl SocketPeer {
             let text = format!("connect.{field} is longer than {MAX_FIELD} bytes");
             return self.cx.send_error(error_code::INVALID_MESSAGE, text).await;
         }
+        let mut time_zone = None;
+        if let Some(name) = &connect.time_zone {
+            match self.cx.app.gateway_tools.client_time_zone(name).await {
+                Ok(known) => time_zone = Some(known),
+                Err(problem) => {
+                    let text = format!("connect.time_zone: {problem}");
+                    return self.cx.send_error(error_code::INVALID_MESSAGE, text).await;
+                }
+            }
+        }
         let is_first = self.cx.hello.is_none();
         if !is_first && self.provider.session().is_some() {
             // A second `connect` changes nothing: the identity of a connection is fixed.
             return self.cx.send(connected(&self.cx, self.provider.session())).await;
         }
         let session_id = connect.session_id.clone();
-        self.cx.record_hello(connect);
+        self.cx.record_hello(connect, time_zone);
         if self.cx.kind == SocketKind::Chat && is_first {
             self.chat.bind_session(&self.cx, session_id.as_deref()).await?;
         }
@@ -155,6 +165,7 @@ fn overlong_field(connect: &Connect) -> Option<&'static str> {
         ("device_id", &connect.device_id),
         ("platform", &connect.platform),
         ("app_version", &connect.app_version),
+        ("time_zone", &connect.time_zone),
         ("resume_token", &connect.resume_token),
     ];
     let capabilities = connect.capabilities.len() > MAX_CAPABILITIES;

@@ -81,8 +81,9 @@ async fn builtin_tools_can_be_disabled() {
 }
 
 #[tokio::test]
-async fn each_agent_has_its_own_files() {
-    let bench = GatewayHarness::new().await;
+async fn agents_have_files_of_their_own_if_the_owner_asks_for_it() {
+    let settings = json!({"tools": {"files": {"agent_folders": ["*"]}}});
+    let bench = GatewayHarness::with(settings).await;
     let (home, work) =
         (bench.create_agent_token("home").await.token, bench.create_agent_token("work").await.token);
     let client = bench.create_token("client").await.token;
@@ -112,6 +113,36 @@ async fn each_agent_has_its_own_files() {
         let refused = read(&work, path).await;
         assert_eq!(refused["status"], "error", "{path}");
         assert!(!refused.to_string().contains(&bench.owner), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_note_of_an_agent_is_read_without_the_agent_and_the_other_way_round() {
+    let bench = GatewayHarness::new().await;
+    let home = bench.create_agent_token("home").await.token;
+    let (path, note) = ("notes.txt", |content: &str| json!({"path": "notes.txt", "content": content}));
+    bench.call(&home, "write_file", note("of an agent")).await;
+    let read =
+        async |token: &str| bench.call(token, "read_file", json!({"path": path})).await["result"].clone();
+    assert_eq!(read(&bench.owner).await, "of an agent");
+    bench.call(&bench.owner, "write_file", note("of the owner")).await;
+    assert_eq!(read(&home).await, "of the owner");
+}
+
+#[tokio::test]
+async fn notes_in_folders_of_agents_are_still_there_after_an_upgrade() {
+    let dir = tempfile::tempdir().unwrap();
+    for (agent, name) in [("default", "notes.txt"), ("shared", "other.txt")] {
+        let folder = dir.path().join("files").join(agent);
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join(name), format!("of {agent}")).unwrap();
+    }
+    let bench = GatewayHarness::in_folder(dir, json!({})).await;
+    let default = bench.create_agent_token("default").await.token;
+    for token in [&default, &bench.owner] {
+        for (name, text) in [("notes.txt", "of default"), ("other.txt", "of shared")] {
+            assert_eq!(bench.call(token, "read_file", json!({"path": name})).await["result"], text);
+        }
     }
 }
 
@@ -212,4 +243,69 @@ async fn tools_are_found_by_keywords() {
         (&tools[0]["name"], &tools[0]["id"]),
         (&json!("get_current_time"), &json!("builtin/get_current_time"))
     );
+}
+
+/// The gateway's clock is at 2023-11-14T22:13:20Z.
+#[tokio::test]
+async fn the_default_time_zone_is_the_clients_then_the_agents_then_the_settings() {
+    let bench = GatewayHarness::with(json!({"tools": {"time_zone": "America/New_York"}})).await;
+    let agent = json!({"time_zone": "Europe/Berlin"});
+    assert_eq!(bench.send_as_owner("PUT", "/api/agents/cook", Some(agent)).await.status, 201);
+    let owner = bench.owner.clone();
+    let cook = bench.create_agent_token("cook").await.token;
+    let over_rest = async |token: &str, zone: Option<&str>, args: Value| {
+        let mut headers = vec![
+            ("Host".to_owned(), bench.address().to_string()),
+            ("Authorization".to_owned(), format!("Bearer {token}")),
+            ("Content-Type".to_owned(), "application/json".to_owned()),
+        ];
+        headers.extend(zone.map(|zone| ("Toolway-Time-Zone".to_owned(), zone.to_owned())));
+        let body = json!({"args": args}).to_string();
+        bench.send_raw("POST", "/api/tools/get_current_time/call", &headers, &body).await
+    };
+    let tokyo = Some("Asia/Tokyo");
+    for (token, zone, args, time) in [
+        (&owner, None, json!({}), "2023-11-14T17:13:20-05:00"),
+        (&cook, None, json!({}), "2023-11-14T23:13:20+01:00"),
+        (&owner, tokyo, json!({}), "2023-11-15T07:13:20+09:00"),
+        (&cook, tokyo, json!({}), "2023-11-15T07:13:20+09:00"),
+        (&cook, tokyo, json!({"timezone": "UTC"}), "2023-11-14T22:13:20+00:00"),
+    ] {
+        assert_eq!(over_rest(token, zone, args).await.json()["result"], time);
+    }
+    let refused = over_rest(&owner, Some("Asia/Tokio"), json!({})).await;
+    let message = "toolway-time-zone: Unknown timezone \"Asia/Tokio\". Did you mean Asia/Tokyo";
+    assert_eq!(refused.status, 400);
+    assert!(refused.json()["error"]["message"].as_str().unwrap().starts_with(message), "{refused:?}");
+}
+
+#[tokio::test]
+async fn a_chat_client_gives_its_time_zone_in_connect() {
+    let bench = GatewayHarness::new().await;
+    let token = bench.create_token("client").await.token;
+    let mut chat = crate::websocket::WebSocketClient::chat(&bench, &token).await;
+    let connect = |zone: &str| json!({"type": "connect", "v": 2, "time_zone": zone});
+    chat.send(connect("Asia/Tokio")).await;
+    let refused = chat.receive().await;
+    assert_eq!((&refused["type"], &refused["code"]), (&json!("error"), &json!("INVALID_MESSAGE")));
+    let message = refused["message"].as_str().unwrap();
+    assert!(
+        message.starts_with("connect.time_zone: Unknown timezone \"Asia/Tokio\". Did you mean Asia/Tokyo")
+    );
+    chat.send(connect("Asia/Tokyo")).await;
+    assert_eq!(chat.receive().await["type"], "connected");
+    chat.send(json!({"type": "call_tool", "id": "1", "name": "get_current_time"})).await;
+    assert_eq!(chat.receive().await["result"], "2023-11-15T07:13:20+09:00");
+}
+
+#[tokio::test]
+async fn unknown_time_zones_of_agents_and_settings_are_refused() {
+    let bench = GatewayHarness::new().await;
+    let refused =
+        bench.send_as_owner("PUT", "/api/agents/cook", Some(json!({"time_zone": "Europe/Berln"}))).await;
+    assert_eq!(refused.status, 400);
+    let message = refused.json()["error"]["message"].as_str().unwrap().to_owned();
+    assert!(message.contains("time_zone: Unknown timezone \"Europe/Berln\". Did you mean "), "{message}");
+    let error = bench.apply(json!({"tools": {"time_zone": "Nowhere/Land"}})).await.unwrap_err().to_string();
+    assert!(error.contains("tools.time_zone"), "{error}");
 }

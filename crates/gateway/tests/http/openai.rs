@@ -380,7 +380,7 @@ async fn pages_of_allowed_origins_can_use_openais_library() {
     assert_eq!(
         allowed,
         "authorization, content-type, x-pairing-code, last-event-id, mcp-method, mcp-name, mcp-protocol-version, \
-         mcp-session-id, X-Stainless-Lang, x-stainless-os"
+         mcp-session-id, toolway-time-zone, X-Stainless-Lang, x-stainless-os"
     );
     assert_eq!(answer.header("access-control-allow-origin"), Some("https://app.example.org"));
     assert_eq!(

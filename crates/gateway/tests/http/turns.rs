@@ -444,6 +444,37 @@ async fn a_question_of_a_turns_call_goes_to_its_chat() {
 }
 
 #[tokio::test]
+async fn a_version_1_chat_says_that_it_waits_for_the_owner_who_watches() {
+    let rules = json!([{"name": "careful", "when": {"tools": ["desk/*"]}, "effect": "ask"}]);
+    let it = ChatHarness::with(json!({"chat": {"generate_titles": false}, "policy": {"rules": rules}})).await;
+    let probe = crate::probe_tools::ProbeTools::offer(&it.gateway, "desk", &["open_door"]);
+    let says = "waiting for approval: the rule \"careful\" asks before desk/open_door runs; the owner answers with \
+                `toolway approvals watch`";
+    for version in [1, 2] {
+        it.fakes
+            .when(RequestMatcher::user(), ScriptedResponse::new().tool_call("desk__open_door", json!({})));
+        it.fakes.when(RequestMatcher::result_of("desk__open_door"), ScriptedResponse::text("It is open."));
+        let mut watch = crate::events::SseTestReader::watch(&it.gateway).await;
+        let mut chat = if version == 1 { it.client_version_1().await } else { it.client().await };
+        chat.send(message("open the door")).await;
+        if version == 1 {
+            let shown = chat.receive_until("chunk").await;
+            assert_known_to_version_1(&shown);
+            assert_eq!(shown["content"], format!("\n\n[desk__open_door: {says}]\n\n"));
+        } else {
+            assert_eq!(chat.receive_until("tool_progress").await["message"], says);
+        }
+        let question = watch.expect("approval_requested").await;
+        let path = format!("/api/approvals/{}", question["id"].as_str().unwrap());
+        let answer = it.send_as_owner("POST", &path, Some(json!({"decision": "granted"}))).await;
+        assert_eq!(answer.status, 204, "{answer:?}");
+        let done = chat.receive_until("done").await;
+        assert_eq!(done["full_response"], "It is open.", "the notice is not part of the answer");
+    }
+    assert_eq!(probe.run_count(), 2);
+}
+
+#[tokio::test]
 async fn a_refusal_by_a_person_is_a_permission_error_for_the_model() {
     let it =
         ChatHarness::with(json!({"chat": {"generate_titles": false}, "permissions": {"default": "ask"}}))
@@ -522,6 +553,75 @@ async fn tools_past_the_model_limit_are_found_with_find_tools_m6() {
     assert!(requests[2].said.new_results()[0].text.contains("photo 1"));
 }
 
+#[tokio::test]
+async fn every_entry_point_tells_of_tools_that_are_not_in_the_models_list() {
+    let it = ChatHarness::new().await;
+    let names: Vec<String> = (0..60).map(|at| format!("sensor_{at:02}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let _probe = crate::probe_tools::ProbeTools::offer(&it.gateway, "desk", &names);
+    for _ in 0..5 {
+        it.fakes.answer(ScriptedResponse::text("Hi."));
+    }
+    // 60 sensors and 6 built-in tools.
+    let told = "26 of 66 tools are not in the list for the model; it can find them with find_tools";
+    let mut chat = it.client().await;
+    chat.send(message("hi")).await;
+    let notice = chat.receive().await;
+    assert_eq!(notice, json!({"type": "notice", "code": "tools_left_out", "message": told}));
+    chat.receive_until("done").await;
+    let mut old = it.client_version_1().await;
+    old.send(message("hi")).await;
+    let thinking = old.receive_until("thinking").await;
+    assert_eq!(thinking, json!({"type": "thinking", "content": format!("[{told}]\n")}));
+    let body = json!({"content": "hi", "stream": false});
+    let answer = it.send_as_owner("POST", "/api/chat", Some(body)).await.json();
+    assert_eq!(answer["notices"], json!([{"code": "tools_left_out", "message": told}]));
+    for stream in [false, true] {
+        let messages = json!([{"role": "user", "content": "hi"}]);
+        let body = json!({"model": "default", "messages": messages, "stream": stream});
+        let answer = it.send_as_owner("POST", "/v1/chat/completions", Some(body)).await;
+        assert_eq!(answer.header("toolway-notice"), Some(&*format!("tools_left_out: {told}")), "{answer:?}");
+    }
+    for request in it.fakes.requests() {
+        for name in ["read_file", "write_file", "list_files", "http_request", "get_current_time"] {
+            assert!(request.said.tools.iter().any(|tool| tool == name), "{name}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn of_three_hundred_calls_in_one_answer_the_first_256_run_and_the_turn_goes_on() {
+    let it = ChatHarness::new().await;
+    let probe = crate::probe_tools::ProbeTools::offer(&it.gateway, "desk", &["ping"]);
+    let calls = (0..300).fold(ScriptedResponse::new(), |it, _| it.tool_call("desk__ping", json!({})));
+    it.fakes.when(RequestMatcher::user(), calls);
+    it.fakes.when(RequestMatcher::result_of("desk__ping"), ScriptedResponse::text("Done."));
+    let mut chat = it.client().await;
+    chat.send(message("ping it 300 times")).await;
+    let (mut made, mut refused) = (0, Vec::new());
+    let done = loop {
+        let frame = chat.receive().await;
+        match frame["type"].as_str() {
+            Some("tool_result") if frame["status"] == "success" => made += 1,
+            Some("tool_result") => refused.push(frame),
+            Some("tool_call" | "chunk") => {}
+            _ => break frame,
+        }
+    };
+    assert_eq!((done["type"].as_str(), done["full_response"].as_str()), (Some("done"), Some("Done.")));
+    assert_eq!((probe.run_count(), made, refused.len()), (256, 256, 44));
+    for frame in refused {
+        assert_eq!(frame["code"], "overloaded", "{frame}");
+        let message =
+            "The call was not made: the answer has 300 calls, and only the first 256 of an answer are made";
+        assert_eq!(
+            (&frame["message"], &frame["hint"]),
+            (&json!(message), &json!("Make it again in the next answer"))
+        );
+    }
+    assert_eq!(it.fakes.requests()[1].said.new_results().len(), 300, "each call has its result");
+}
+
 /// A phone out of reach does not close its socket; only missing pongs reveal it.
 #[tokio::test]
 async fn tools_of_a_device_without_pongs_leave_the_next_request_r16() {
@@ -565,4 +665,87 @@ async fn tools_of_a_device_without_pongs_leave_the_next_request_r16() {
         })
         .collect();
     assert_eq!(offered, [[true, true], [false, true]]);
+}
+
+#[tokio::test]
+async fn a_base64_photo_of_a_version_1_phone_is_a_picture_for_the_model() {
+    let it = ChatHarness::new().await;
+    // 3 KiB that begin like a JPEG, as Android wraps base64 in lines.
+    let photo = format!("/9j/4AAQSkZJRgABAQAA{}", "QUJD".repeat(1000));
+    let lines: Vec<&str> =
+        (0..photo.len()).step_by(76).map(|at| &photo[at..photo.len().min(at + 76)]).collect();
+    for (name, output) in [
+        ("camera", lines.join("\n")),
+        ("scanner", json!({"page": 1, "image": format!("data:image/png;base64,{photo}")}).to_string()),
+    ] {
+        it.fakes.when(RequestMatcher::user(), ScriptedResponse::new().tool_call(name, json!({})));
+        it.fakes.when(RequestMatcher::result_of(name), ScriptedResponse::text("A cat."));
+        let mut phone = it.client_version_1().await;
+        phone.send(json!({"type": "register_tools", "tools": tools(&[name])})).await;
+        phone.receive_until("tools_registered").await;
+        phone.send(message("what do you see?")).await;
+        let request = phone.receive_until("tool_call_request").await;
+        phone
+            .send(json!({"type": "tool_result", "id": request["id"], "output": output, "success": true}))
+            .await;
+        assert_eq!(phone.receive_until("done").await["full_response"], "A cat.");
+        let requests = it.fakes.requests();
+        let said = &requests.last().unwrap().said;
+        let images: usize = said.messages.iter().map(|message| message.images).sum();
+        assert_eq!(images, 1, "{name}");
+        assert!(!said.new_results()[0].text.contains("QUJDQUJD"), "{name}");
+        assert!(said.new_results()[0].text.contains("image/jpeg"), "{name}: {}", said.new_results()[0].text);
+    }
+}
+
+/// The gateway's clock is at 2023-11-14T22:13:20Z.
+#[tokio::test]
+async fn an_agent_tells_the_time_of_the_clients_time_zone_in_a_chat() {
+    let it = ChatHarness::new().await;
+    it.fakes.when(RequestMatcher::user(), ScriptedResponse::new().tool_call("get_current_time", json!({})));
+    it.fakes.when(RequestMatcher::result_of("get_current_time"), ScriptedResponse::text("Morning."));
+    let mut chat = it.client().await;
+    chat.send(json!({"type": "connect", "v": 2, "time_zone": "Asia/Tokyo"})).await;
+    chat.receive_until("connected").await;
+    chat.send(message("What time is it?")).await;
+    let result = chat.receive_until("tool_result").await;
+    assert_eq!(result["result"], "2023-11-15T07:13:20+09:00");
+    chat.receive_until("done").await;
+}
+
+#[tokio::test]
+async fn secrets_of_a_models_calls_are_in_no_message_export_or_record() {
+    let it = ChatHarness::new().await;
+    let token = it.create_token("companion").await;
+    let mut phone = WebSocketClient::chat_at(&it.gateway, &token, "/ws/chat?session_id=s1").await;
+    let parameters = json!({"type": "object", "properties": {"pin": {"type": "string", "writeOnly": true}}});
+    phone.register(json!([{"name": "sign_in", "description": "Signs in", "parameters": parameters}])).await;
+    let arguments = json!({"pin": "pin-1234", "password": "hunter2", "user": "ada"});
+    it.fakes.when(RequestMatcher::user(), ScriptedResponse::new().tool_call("sign_in", arguments.clone()));
+    it.fakes.when(RequestMatcher::result_of("sign_in"), ScriptedResponse::text("You are in."));
+    phone.send(message("sign in")).await;
+    let request = phone.receive_until("tool_call_request").await;
+    assert_eq!(request["args"], arguments, "the tool gets the values");
+    let output = json!({"token": "t-secret", "user": "ada"});
+    phone.send(json!({"type": "tool_result", "id": request["id"], "output": output.to_string(), "structured": output}))
+        .await;
+    phone.receive_until("done").await;
+    let seen = it.fakes.requests()[1].said.new_results()[0].text.clone();
+    assert!(seen.contains("t-secret"), "the model gets the result: {seen}");
+    let call = format!("/api/calls/{}", request["id"].as_str().unwrap());
+    for path in [
+        "/api/sessions/s1",
+        "/api/sessions/s1/messages",
+        "/api/sessions/s1/export?format=json",
+        "/api/sessions/s1/export?format=markdown",
+        "/api/calls/export",
+        &call,
+    ] {
+        let kept = it.send_as_owner("GET", path, None).await;
+        assert_eq!(kept.status, 200, "{path}");
+        assert!(kept.body.contains("[redacted]"), "{path}: {}", kept.body);
+        for secret in ["pin-1234", "hunter2", "t-secret"] {
+            assert!(!kept.body.contains(secret), "{secret} at {path}: {}", kept.body);
+        }
+    }
 }

@@ -135,7 +135,7 @@ fn images_stay_in_the_result_and_failures_set_is_error_m13() {
     assert_eq!(results("result_with_a_picture"), expected, "a success is not marked as an error");
 
     // Several in their order; one that the API would refuse is named.
-    let unseen = json!({"type": "image", "mimeType": "image/png",
+    let unseen = json!({"type": "image", "mimeType": "image/png", "bytes": 0,
                         "note": "This model does not accept images of this type."});
     let said = json!({"status": "success", "result": "",
                       "content": [beside("image/jpeg"), beside("image/gif"), unseen]});
@@ -143,8 +143,8 @@ fn images_stay_in_the_result_and_failures_set_is_error_m13() {
         "type": "tool_result", "tool_use_id": id, "cache_control": mark,
         "content": [
             {"type": "text", "text": said},
-            image("image/jpeg", conversations::PNG),
-            image("image/gif", conversations::PNG),
+            image("image/jpeg", conversations::JPEG),
+            image("image/gif", conversations::GIF),
         ],
     }]);
     assert_eq!(results("result_of_pictures"), expected);
@@ -427,7 +427,7 @@ fn an_anthropic_call_returns_with_the_original_tool_name_and_arguments_m4() {
 #[test]
 fn the_number_of_blocks_is_bounded() {
     let mut stream = String::new();
-    for index in 0..1_100 {
+    for index in 0..4_200 {
         stream += &format!(
             "data: {{\"type\":\"content_block_start\",\"index\":{index},\"content_block\":{{\"type\":\"text\",\"text\":\"\"}}}}\n\n"
         );

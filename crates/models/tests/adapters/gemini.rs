@@ -266,6 +266,6 @@ fn a_gemini_answer_without_a_finish_reason_is_incomplete_m12() {
 fn the_number_of_calls_is_limited() {
     let call =
         "data: {\"candidates\":[{\"content\":{\"parts\":[{\"functionCall\":{\"name\":\"time\"}}]}}]}\n\n";
-    let replayed = replay_body(KIND, call.repeat(300).as_bytes(), 4096);
+    let replayed = replay_body(KIND, call.repeat(4_200).as_bytes(), 4096);
     assert!(replayed.error.unwrap().to_string().contains("calls"));
 }

@@ -15,6 +15,13 @@ use super::models::NAME;
 pub const PNG: &str =
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
+/// Starts of pictures in other formats.
+pub const JPEG: &str = "/9j/4AAQSkZJRgAB";
+pub const GIF: &str = "R0lGODlhAQABAIAA";
+const WEBP: &str = "UklGRhAAAABXRUJQ";
+const TIFF: &str = "SUkqAAgAAAAAAAAA";
+const HEIC: &str = "AAAAGGZ0eXBoZWlj";
+
 /// The conversations by name, as requests to a model of a provider of this kind, without tools. Their calls are of
 /// `camera` and `weather`, and of tools that nobody offers.
 pub fn all(kind: ProviderKind, model: &str) -> Vec<(&'static str, ModelRequest)> {
@@ -177,16 +184,16 @@ fn pictures() -> NamedConversations {
                 MessagePart::text("Left:"),
                 image(PNG, "image/png"),
                 MessagePart::text("Right:"),
-                image(PNG, "image/webp"),
+                image(WEBP, "image/webp"),
             ])],
         ),
         (
             "picture_of_another_kind",
-            vec![user_message(vec![MessagePart::text("Look."), image(PNG, "image/tiff")])],
+            vec![user_message(vec![MessagePart::text("Look."), image(TIFF, "image/tiff")])],
         ),
         (
             "picture_of_a_phone",
-            vec![user_message(vec![MessagePart::text("Look."), image(PNG, "image/heic")])],
+            vec![user_message(vec![MessagePart::text("Look."), image(HEIC, "image/heic")])],
         ),
         (
             "picture_that_is_none",
@@ -602,8 +609,8 @@ fn results() -> NamedConversations {
         shown(
             "result_of_pictures",
             content_outcome(vec![
-                image_content(PNG, "image/jpeg"),
-                image_content(PNG, "image/gif"),
+                image_content(JPEG, "image/jpeg"),
+                image_content(GIF, "image/gif"),
                 image_content("?", "image/png"),
             ]),
         ),

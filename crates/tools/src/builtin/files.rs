@@ -1,8 +1,7 @@
 //! `read_file`, `write_file` and `list_files`, and the fence around them ([`FileAccess`]).
 //!
-//! A path is relative to the calling agent's own folder, `files/{agent}` in the data folder (`files/shared`
-//! for calls outside an agent), or begins with the name of a folder that the owner lists. Each
-//! component of the path is opened separately, starting at an open handle of that folder (`path_walk`). The system
+//! A path is relative to `files/shared` in the data folder (`files/{agent}` for agents with a folder of their own), or
+//! begins with the name of a folder that the owner lists. Each component of the path is opened separately, starting at an open handle of that folder (`path_walk`). The system
 //! follows no links; the target of a link is opened in the same way. Every opened file or folder is compared with the
 //! data folder by its identity, not by its name (`data_folder_guard`). So no other spelling, link or mount leads into the data
 //! folder.
@@ -12,6 +11,7 @@ mod blocking_task;
 mod data_folder_guard;
 mod encodings;
 mod error;
+mod folder_merge;
 mod list_files;
 mod listed_folder;
 mod page;
@@ -33,10 +33,11 @@ use toolway_core::{SpecError, Tool};
 
 use data_folder_guard::{DataFolderGuard, FileIdentity, MountId};
 
-pub use agent_folder::folder_name;
+pub use agent_folder::{AgentFolders, folder_name};
+pub use folder_merge::{MergedFolder, merge_agent_folders};
 pub use listed_folder::{BadListedFolder, ListedFolder};
 
-/// Where the agents' own folders are, under the data folder.
+/// Where the shared folder and the agents' own folders are, under the data folder.
 const FILES: &str = "files";
 
 /// Which files may be read and written, and by whom.
@@ -47,6 +48,7 @@ pub struct FileAccess {
     data_dir: Dir,
     guard: DataFolderGuard,
     folders: Vec<ListedFolder>,
+    agent_folders: AgentFolders,
     /// What each listed folder was when it was last found not to be of the data folder.
     vetted: Mutex<Vec<Option<(FileIdentity, MountId)>>>,
     /// Turns of threads that work on files.
@@ -54,7 +56,7 @@ pub struct FileAccess {
 }
 
 impl FileAccess {
-    /// Access to the agents' own folders under the data folder and to the folders that the owner lists. A
+    /// Access to the shared folder under the data folder and to the folders that the owner lists. A
     /// listed folder need not be there now. Touches the disk.
     ///
     /// # Errors
@@ -80,7 +82,21 @@ impl FileAccess {
         }
         let vetted = Mutex::new(vec![None; folders.len()]);
         let threads = Arc::new(Semaphore::new(blocking_task::MAX_THREADS));
-        Ok(Self { data_paths, data_dir: data, guard, folders, vetted, threads })
+        Ok(Self {
+            data_paths,
+            data_dir: data,
+            guard,
+            folders,
+            agent_folders: AgentFolders::default(),
+            vetted,
+            threads,
+        })
+    }
+
+    /// Gives these agents folders of their own.
+    #[must_use]
+    pub fn with_agent_folders(self, agent_folders: AgentFolders) -> Self {
+        Self { agent_folders, ..self }
     }
 
     /// The folders that the owner lists.

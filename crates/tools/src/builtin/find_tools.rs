@@ -1,19 +1,16 @@
 //! `find_tools`: for when there are more tools than a model should be shown at once. Searches by words in
 //! what the caller may use, and gives what is needed to call what it finds.
 
-mod rank;
-mod words;
-
 use std::sync::Arc;
 use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use toolway_core::tool_search::{ToolSearchQuery, ToolSearchRank};
 use toolway_core::{Caller, SpecError, Tool, ToolBuilder, ToolSpec};
 use toolway_types::{Code, ExposedName, RawJson, ToolError, ToolId, ToolOutput};
 
 use super::{READ_ONLY, numbers};
-use rank::{SearchQuery, SearchRank};
 
 /// How many are found where the call does not say.
 const DEFAULT_LIMIT: usize = 8;
@@ -92,11 +89,11 @@ fn find(
 ) -> Result<FindToolsResult, ToolError> {
     let limit = request.limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(DEFAULT_LIMIT);
     let limit = limit.clamp(1, MAX_LIMIT);
-    let Some(query) = SearchQuery::new(&request.query) else {
+    let Some(query) = ToolSearchQuery::new(&request.query) else {
         let message = format!("The query {:?} has no words to look for", request.query);
         return Err(ToolError::new(Code::InvalidArguments, message));
     };
-    let mut matching: Vec<(SearchRank, ToolId, Arc<ToolSpec>)> = Vec::new();
+    let mut matching: Vec<(ToolSearchRank, ToolId, Arc<ToolSpec>)> = Vec::new();
     let mut searched = 0_usize;
     catalogue.visit(caller, &mut |id, spec| {
         searched += 1;

@@ -48,6 +48,29 @@ impl TimeZones {
         self.get().0.clone()
     }
 
+    /// Checks that the IANA database has a time zone of this name. Reads files.
+    ///
+    /// # Errors
+    /// A description of the problem, with similar names.
+    pub fn check(&self, name: &str) -> Result<(), String> {
+        let (_, all) = self.get();
+        match all.get(name) {
+            Ok(_) => Ok(()),
+            Err(_) => Err(zones::unknown_zone_message(all, name)),
+        }
+    }
+
+    /// Returns the same zones with another one as the computer's own. Reads files.
+    ///
+    /// # Errors
+    /// As [`TimeZones::check`].
+    pub fn with_local(&self, name: &str) -> Result<Self, String> {
+        let (_, all) = self.get();
+        let zone = all.get(name).map_err(|_| zones::unknown_zone_message(all, name))?;
+        let all = all.clone();
+        Ok(Self::new(move || (zone, all)))
+    }
+
     fn get(&self) -> &SystemTimeZones {
         &self.0
     }
@@ -65,12 +88,17 @@ pub(super) fn tool(clock: Arc<dyn Clock>, zones: TimeZones) -> Result<Arc<dyn To
         .title("Current time")
         .annotations(&READ_ONLY)
         .timeout(Duration::from_secs(5))
-        .build(move |request: CurrentTimeRequest, _cx| {
+        .build(move |request: CurrentTimeRequest, cx| {
             let (clock, zones) = (Arc::clone(&clock), zones.clone());
+            let callers = cx.caller().time_zone.clone();
             // The first one reads files.
             let told = tokio::task::spawn_blocking(move || {
                 let (own, all) = zones.get();
-                format_current_time(&*clock, own, all, &request).map(ToolOutput::text)
+                let local = match &callers {
+                    Some(name) => zones::find_zone(all, name)?,
+                    None => own.clone(),
+                };
+                format_current_time(&*clock, local, all, &request).map(ToolOutput::text)
             });
             async move {
                 told.await.unwrap_or_else(|error| Err(ToolError::new(Code::ToolPanicked, error.to_string())))
@@ -80,13 +108,13 @@ pub(super) fn tool(clock: Arc<dyn Clock>, zones: TimeZones) -> Result<Arc<dyn To
 
 fn format_current_time(
     clock: &dyn Clock,
-    own: &TimeZone,
+    local: TimeZone,
     zones: &TimeZoneDatabase,
     request: &CurrentTimeRequest,
 ) -> Result<String, ToolError> {
     let format = TimeFormat::parse(request.format.as_deref())?;
     let zone = match request.timezone.as_deref().map(str::trim) {
-        None | Some("") => own.clone(),
+        None | Some("") => local,
         Some(name) => zones::find_zone(zones, name)?,
     };
     Ok(format.write(&clock.now().to_zoned_datetime(zone)))

@@ -11,8 +11,8 @@ use toolway_types::{Code, ErrorKind, Outcome, RawJson, SpecDocument, ToolOutput}
 
 use crate::event::{NoticeCode, TurnEvent, TurnFailureCode, TurnStatus};
 use crate::testkit::{
-    ConversationHarness, ScriptStep, answering, assert_passed, cut_call_answer, document, failing, finished,
-    settle, text_answer, tool, tool_call_answer, usage,
+    ConversationHarness, ScriptGate, ScriptStep, TurnEventLog, answering, assert_passed, cut_call_answer,
+    document, failing, finished, settle, text_answer, tool, tool_call_answer, usage,
 };
 
 fn error_of(part: &MessagePart) -> &toolway_types::ToolError {
@@ -311,7 +311,7 @@ async fn a_device_disconnect_during_a_call_ends_it_and_the_turn_continues_r1() {
     let started = tokio::time::Instant::now();
     world.phone.replace(Vec::new());
     gone.send(true).unwrap();
-    let heard = crate::testkit::TurnEventLog::collect(viewer).await;
+    let heard = TurnEventLog::collect(viewer).await;
     assert_eq!(started.elapsed(), Duration::ZERO, "it does not wait for any time limit");
     assert_eq!((heard.end().status.clone(), heard.text().as_str()), (TurnStatus::Done, "The phone is away."));
     assert_eq!(error_of(&world.model.requests()[1].messages[2].parts[0]).code, Code::DeviceDisconnected);
@@ -360,4 +360,63 @@ async fn a_model_that_repeats_failures_is_stopped() {
     assert_eq!(failure.code, TurnFailureCode::LimitReached);
     assert!(failure.message.contains("broken in 25 responses"), "{}", failure.message);
     assert_eq!(world.model.requests().len(), 25);
+}
+
+/// A tool with a secret argument by its schema, which answers with a secret by its name.
+fn signing_in() -> Arc<dyn toolway_core::Tool> {
+    let parameters = r#"{"type":"object","properties":{"pin":{"type":"string","writeOnly":true}}}"#;
+    let document =
+        SpecDocument { parameters: Some(RawJson::parse(parameters).unwrap()), ..document("sign_in") };
+    tool(document, |arguments, _| {
+        assert!(arguments.raw().get().contains("1234"), "the tool gets the value");
+        std::future::ready(Ok(ToolOutput::text(r#"{"token":"t-secret","user":"ada"}"#)))
+    })
+}
+
+#[tokio::test]
+async fn secrets_of_calls_are_known_to_the_running_turn_and_never_stored() {
+    let arguments = r#"{"password":"hunter2","pin":"1234","n":1}"#;
+    let scripts = vec![tool_call_answer(&[("phone__sign_in", arguments)]), text_answer("Done.")];
+    let world = ConversationHarness::new(scripts, vec![signing_in()]).await;
+    world.say("Sign in.").await;
+    let clear = |request: &toolway_models::ModelRequest| {
+        let text = format!("{:?}", request.messages);
+        ["hunter2", "1234", "t-secret"].map(|secret| text.contains(secret))
+    };
+    assert_eq!(clear(&world.model.requests()[1]), [true; 3], "the model needs them in the running turn");
+    let records = world.memory.records("s");
+    for record in &records {
+        let parts = record.parts.get();
+        for secret in ["hunter2", "1234", "t-secret"] {
+            assert!(!parts.contains(secret), "{secret} in {parts}");
+        }
+    }
+    let stored = r#"\"password\":\"[redacted]\",\"pin\":\"[redacted]\",\"n\":1"#;
+    assert!(records[1].parts.get().contains(stored), "{}", records[1].parts.get());
+    assert!(records[2].parts.get().contains(r#"\"token\":\"[redacted]\",\"user\":\"ada\""#));
+    // The next turn begins with the stored conversation.
+    world.say("And now?").await;
+    assert_eq!(clear(world.model.requests().last().unwrap()), [false; 3]);
+}
+
+#[tokio::test]
+async fn secrets_in_cut_arguments_and_of_tools_that_have_left_are_not_stored() {
+    let world = ConversationHarness::new(
+        vec![cut_call_answer("phone__sign_in", r#"{"n":1,"pin":"12"#), text_answer("Stopped.")],
+        vec![signing_in()],
+    )
+    .await;
+    world.say("Sign in.").await;
+    assert!(!world.memory.records("s")[1].parts.get().contains(r#"\"12"#), "cut");
+    drop(world);
+    let gate = ScriptGate::new();
+    let mut script = vec![ScriptStep::Wait(gate.clone())];
+    script.extend(tool_call_answer(&[("phone__sign_in", r#"{"pin":"1234"}"#)]));
+    let world = ConversationHarness::new(vec![script, text_answer("Gone.")], vec![signing_in()]).await;
+    let viewer = world.start(world.turn_request("Sign in.")).await;
+    gate.reached().await;
+    world.phone.replace(vec![]);
+    gate.open();
+    TurnEventLog::collect(viewer).await;
+    assert!(!world.memory.records("s")[1].parts.get().contains("1234"), "the tool has left");
 }

@@ -20,6 +20,8 @@ use crate::turn::side_request::SideRequest;
 
 /// Time limit of a summary.
 const SUMMARY_TIMEOUT: Duration = Duration::from_secs(120);
+/// Maximum number of replaced parts that a notice lists.
+const MAX_LISTED: usize = 4;
 /// Maximum number of tokens of a summary.
 const MAX_OUTPUT: u64 = 4000;
 
@@ -52,7 +54,11 @@ impl TurnTask {
         tools: &ChosenTools,
     ) -> TurnFlow<PreparedHistory> {
         progress.context.counter = self.deps.counters.get(&model.name());
-        let system = prompt::system_prompt(&self.agent.definition.prompt, &self.overrides.system);
+        let system = prompt::system_prompt(
+            &self.agent.definition.prompt,
+            &self.overrides.system,
+            tools.note.as_deref(),
+        );
         let options = prompt::merge_options(&self.agent.definition.options, &self.overrides.options);
         let fitting = CompactionInput {
             model,
@@ -110,10 +116,36 @@ impl TurnTask {
             let mut messages = plan.messages;
             let lost = |call: &ToolCall| self.history.lost_outcomes.get(&call.id).cloned();
             transcript::repair(&mut messages, &lost);
+            self.replace_refused_parts(progress, fitting.model, &mut messages);
             if fitting.model.facts.images == Some(false) {
                 prompt::replace_images(&mut messages);
             }
             return ControlFlow::Continue(messages);
+        }
+    }
+
+    /// Replaces parts that the model's provider refuses, and tells the person.
+    fn replace_refused_parts(
+        &self,
+        progress: &mut TurnProgress,
+        model: &ModelRef,
+        messages: &mut [ModelMessage],
+    ) {
+        let name = model.name();
+        let replaced = self.deps.refused_parts.replace(&progress.replacements, &name, messages);
+        if replaced.is_empty() {
+            return;
+        }
+        let listed = replaced.iter().take(MAX_LISTED).map(String::as_str).collect::<Vec<_>>().join(", ");
+        let more = match replaced.len().saturating_sub(MAX_LISTED) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let message =
+            format!("{name} gets a description instead of parts that its provider refuses: {listed}{more}");
+        if progress.sent_notices.parts_replaced.as_ref() != Some(&message) {
+            progress.sent_notices.parts_replaced = Some(message.clone());
+            self.broadcast.publish(TurnEvent::Notice { code: NoticeCode::PartsReplaced, message });
         }
     }
 
@@ -135,7 +167,9 @@ impl TurnTask {
         wanted: SummaryRequest,
     ) -> TurnFlow {
         let SummaryRequest { through, messages } = wanted;
-        let mut asked = messages.clone();
+        // The summary is stored, so it must not quote secrets.
+        let mut asked: Vec<ModelMessage> =
+            messages.iter().map(|message| self.mask_secrets(progress, message).into_owned()).collect();
         asked.push(ModelMessage::user("[Write down now what this conversation has come to.]"));
         let lost = |call: &ToolCall| self.history.lost_outcomes.get(&call.id).cloned();
         transcript::repair(&mut asked, &lost);

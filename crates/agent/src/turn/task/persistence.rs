@@ -21,7 +21,8 @@ impl TurnTask {
         is_cut: bool,
     ) {
         if matches!(self.target, HistoryTarget::Session { .. }) {
-            progress.unsaved.messages.push(transcript::stored_message(&message, is_cut));
+            let stored = transcript::stored_message(&self.mask_secrets(progress, &message), is_cut);
+            progress.unsaved.messages.push(stored);
         }
         let seq = self.history.entries.last().map_or(1, |last| last.seq + 1);
         self.history.entries.push(TranscriptEntry {

@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use toolway_models::{FinishReason, ModelMessage};
+use toolway_models::{FinishReason, ModelMessage, ToolSet};
 use toolway_store::{ModelRequestRecord, NewMessage};
 
 use crate::agents::Agent;
 use crate::context::TokenCounter;
 use crate::selection::{DefinitionCache, ToolSelector};
 use crate::turn::meter::TurnMeter;
+use crate::turn::refused_parts::TurnReplacements;
 use crate::turn::repeated_failures::RepeatedFailures;
 
 /// The state of a running turn.
@@ -19,6 +20,9 @@ pub(super) struct TurnProgress {
     pub(super) meter: TurnMeter,
     pub(super) unsaved: UnsavedRecords,
     pub(super) context: ContextState,
+    pub(super) replacements: TurnReplacements,
+    /// The tools of the last request.
+    pub(super) told_tools: Arc<ToolSet>,
     /// A message that only the next request contains. It is not part of the conversation.
     pub(super) one_time_prompt: Option<ModelMessage>,
     pub(super) finish: Option<FinishReason>,
@@ -56,6 +60,7 @@ pub(super) struct SentNotices {
     pub(super) budget: bool,
     pub(super) nearly_full: bool,
     pub(super) compacted: Option<String>,
+    pub(super) parts_replaced: Option<String>,
 }
 
 impl TurnProgress {
@@ -66,6 +71,8 @@ impl TurnProgress {
             meter: TurnMeter::new(agent.definition.limits),
             unsaved: UnsavedRecords::default(),
             context: ContextState::default(),
+            replacements: TurnReplacements::default(),
+            told_tools: Arc::default(),
             one_time_prompt: None,
             finish: None,
             pauses: 0,

@@ -3,13 +3,14 @@
 use std::ops::ControlFlow;
 
 use toolway_models::{
-    FinishReason, MessagePart, MessageRole, ModelError, ModelErrorKind, ModelMessage, ToolCall,
+    FinishReason, MessagePart, MessageRole, ModelError, ModelErrorKind, ModelMessage, ModelRequest, ToolCall,
 };
 
 use super::TurnTask;
 use super::flow::{TurnExit, TurnFlow, fail_turn};
 use super::progress::TurnProgress;
 use crate::event::{NoticeCode, TurnFailure, TurnFailureCode};
+use crate::models::ModelRef;
 use crate::turn::model_response::{MAX_ANSWER, ModelResponse, ModelResponseEnd};
 
 /// Maximum number of consecutive pauses by a model's provider.
@@ -40,8 +41,10 @@ impl TurnTask {
         &mut self,
         progress: &mut TurnProgress,
         response: ModelResponse,
+        model: &ModelRef,
+        request: &ModelRequest,
     ) -> TurnFlow<AfterResponse> {
-        let ModelResponse { collected, end: ended, .. } = response;
+        let ModelResponse { collected, end: mut ended, .. } = response;
         let is_whole = matches!(ended, ModelResponseEnd::Complete);
         let calls: Vec<ToolCall> = collected.parts.iter().filter_map(as_call).cloned().collect();
         let text: bool =
@@ -54,6 +57,23 @@ impl TurnTask {
         {
             progress.context.shrunk_to = Some(progress.context.estimated / 10 * SHRUNK_TENTHS);
             return self.ask_again(progress).await;
+        }
+        match &mut ended {
+            ModelResponseEnd::Failed(error) if collected.parts.is_empty() => {
+                if self.deps.refused_parts.suspect(&mut progress.replacements, error, &request.messages) {
+                    return self.ask_again(progress).await;
+                }
+                // The first refusal tells more than one of a request without the parts.
+                if error.kind == ModelErrorKind::InvalidRequest
+                    && let Some(first) = progress.replacements.take_first_error()
+                {
+                    *error = first;
+                }
+            }
+            ModelResponseEnd::Complete => {
+                self.deps.refused_parts.remember(&mut progress.replacements, &model.name());
+            }
+            _ => {}
         }
         if !collected.parts.is_empty() {
             self.append_message(

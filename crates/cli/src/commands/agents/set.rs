@@ -38,6 +38,9 @@ pub(crate) struct SetAgentArgs {
     /// Maximum number of tools in one request; the model finds the others with find_tools
     #[arg(long, value_name = "N")]
     max_tools: Option<usize>,
+    /// Time zone for tools if the client gives none, for example Europe/Berlin
+    #[arg(long, value_name = "ZONE")]
+    time_zone: Option<String>,
     /// Calls that need approval, in addition to those that the settings require
     #[arg(long, value_enum, value_name = "MODE")]
     approval: Option<ApprovalFlag>,
@@ -111,6 +114,7 @@ enum AgentField {
     Tools,
     Prompt,
     MaxTools,
+    TimeZone,
     Approval,
     MaxRounds,
     MaxCost,
@@ -157,6 +161,7 @@ fn clear_field(field: AgentField, definition: &mut AgentDefinition) {
         AgentField::Tools => definition.tools = vec!["*/*".to_owned()],
         AgentField::Prompt => definition.prompt.clear(),
         AgentField::MaxTools => definition.max_tools = None,
+        AgentField::TimeZone => definition.time_zone = None,
         AgentField::Approval => definition.approval = None,
         AgentField::MaxRounds => definition.limits.rounds = None,
         AgentField::MaxCost => definition.limits.cost = None,
@@ -182,6 +187,7 @@ fn apply(args: &SetAgentArgs, prompt: Option<String>, definition: &mut AgentDefi
     }
     put(&mut definition.model, args.model.clone());
     put(&mut definition.max_tools, args.max_tools);
+    put(&mut definition.time_zone, args.time_zone.clone());
     put(&mut definition.approval, args.approval.map(Into::into));
     put(&mut definition.limits.rounds, args.max_rounds);
     put(&mut definition.limits.cost, args.max_cost);

@@ -41,6 +41,7 @@ pub(super) async fn run(args: &ShowAgentArgs, context: &CliContext) -> CliResult
         .collect();
     pairs.add("matching tools", if names.is_empty() { "(none)".to_owned() } else { names.join(", ") });
     pairs.add_optional("max tools", definition.max_tools.map(|most| format!("{most} tools")));
+    pairs.add_optional("time zone", definition.time_zone.clone());
     pairs.add_optional("approval", definition.approval.as_ref().and_then(serialized_name));
     let limits = &definition.limits;
     pairs.add_optional("rounds", limits.rounds.map(|rounds| rounds.to_string()));

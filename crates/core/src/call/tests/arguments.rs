@@ -95,3 +95,77 @@ async fn an_error_does_not_quote_secrets() {
     let finished = world.engine.call(call("echo", r#"{"n":{"password":"hunter2"}}"#)).await;
     assert_eq!(expect_error(&finished).message, r#"Invalid arguments: /n: value is not of type "integer""#);
 }
+
+#[tokio::test(start_paused = true)]
+async fn an_optional_null_that_the_schema_does_not_allow_counts_as_absent_and_the_record_says_so() {
+    let schema = r##"{"type":"object","required":["n"],"$defs":{"name":{"type":"string"}},"properties":{
+        "n":{"type":"integer"},"s":{"type":"string"},"kind":{"enum":["a","b"]},"alias":{"$ref":"#/$defs/name"},
+        "free":{},"maybe":{"type":["string","null"]},"either":{"anyOf":[{"type":"string"},{"type":"integer"}]},
+        "a/b":{"type":"string"},"password":{"type":"string"},
+        "inner":{"type":"object","required":["x"],"properties":{"x":{"type":"integer"},"y":{"type":"integer"}}},
+        "list":{"type":"array","items":{"type":"object","properties":{"y":{"type":"integer"}}}}}}"##;
+    let (echo, _) = echo(schema);
+    let world = EngineHarness::new(vec![echo]);
+    for (given, got) in [
+        (r#"{"n":1,"s":null}"#, r#"{"n":1}"#),
+        (
+            r#"{"n": 1.0, "kind":null,"alias":null,"either":null, "free": null,"maybe":null}"#,
+            r#"{"n":1.0,"free":null,"maybe":null}"#,
+        ),
+        (r#"{"n":1,"a/b":null,"more":12345678901234567890123}"#, r#"{"n":1,"more":12345678901234567890123}"#),
+        (r#"{"n":1,"inner":{"x":1,"y":null}}"#, r#"{"n":1,"inner":{"x":1}}"#),
+        (r#"{"n":1,"list":[{"y":2},{"y":null}]}"#, r#"{"n":1,"list":[{"y":2},{}]}"#),
+    ] {
+        let finished = world.run("echo", given).await;
+        assert_eq!(success_text(&finished), got, "{given}");
+        let records = world.recorder.records_of(finished.id);
+        assert_eq!(records[0].opened.arguments.as_ref().unwrap().get(), given);
+        assert_eq!(records[0].notes.as_ref().unwrap().ran_with.as_ref().unwrap().get(), got);
+    }
+    // Nulls that the schema allows stay, and nothing is noted.
+    let allowed = r#"{"n":1,"maybe":null,"free":null}"#;
+    let finished = world.run("echo", allowed).await;
+    assert_eq!(success_text(&finished), allowed);
+    assert_eq!(world.recorder.records_of(finished.id)[0].notes, None);
+    // Both forms in the record are masked.
+    let finished = world.run("echo", r#"{"n":1,"password":"hunter2","s":null}"#).await;
+    let record = &world.recorder.records_of(finished.id)[0];
+    let ran_with = record.notes.as_ref().unwrap().ran_with.as_ref().unwrap().get();
+    assert_eq!(ran_with, r#"{"n":1,"password":"[redacted]"}"#);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_required_null_is_refused() {
+    let (echo, runs) = echo(
+        r#"{"type":"object","required":["n"],"properties":{"n":{"type":"integer"},"s":{"type":"string"},
+        "inner":{"type":"object","required":["x"],"properties":{"x":{"type":"integer"}}}}}"#,
+    );
+    let world = EngineHarness::new(vec![echo]);
+    for (given, message) in [
+        (r#"{"n":null}"#, r#"Invalid arguments: /n: null is not of type "integer""#),
+        // The optional one is not part of the problem.
+        (r#"{"n":null,"s":null}"#, r#"Invalid arguments: /n: null is not of type "integer""#),
+        (r#"{"n":1,"inner":{"x":null}}"#, r#"Invalid arguments: /inner/x: null is not of type "integer""#),
+        (r#"{"s":null}"#, r#"Invalid arguments: (the arguments): "n" is a required property"#),
+    ] {
+        let finished = world.run("echo", given).await;
+        let refusal = expect_error(&finished);
+        assert_eq!((refusal.code, refusal.message.as_str()), (Code::InvalidArguments, message), "{given}");
+        let record = &world.recorder.records_of(finished.id)[0];
+        assert_eq!(record.opened.arguments.as_ref().unwrap().get(), given, "the record has what was given");
+        assert_eq!(record.notes, None);
+    }
+    assert_eq!(runs.load(Ordering::SeqCst), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_null_stays_if_the_matching_alternative_allows_it() {
+    let (echo, _) = echo(
+        r#"{"type":"object","oneOf":[
+        {"properties":{"kind":{"const":"a"},"x":{"type":"string"}},"required":["kind"]},
+        {"properties":{"kind":{"const":"b"},"x":{"type":["integer","null"]},"y":{"type":"integer"}},"required":["kind"]}]}"#,
+    );
+    let world = EngineHarness::new(vec![echo]);
+    let finished = world.run("echo", r#"{"kind":"b","x":null,"y":null}"#).await;
+    assert_eq!(success_text(&finished), r#"{"kind":"b","x":null}"#);
+}

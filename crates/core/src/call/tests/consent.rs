@@ -374,10 +374,11 @@ async fn no_field_of_a_call_approves_it_e9() {
         idempotency_key: _,
         progress: _,
         questions: _,
+        question_observer: _,
         extension: _,
         cancel: _,
     } = plain;
-    let Caller { principal, via: _, agent: _, session: _, turn: _, registration: _ } = caller;
+    let Caller { principal, via: _, agent: _, session: _, turn: _, registration: _, time_zone: _ } = caller;
     let (sink, told) = sink();
     let with_everything = || CallRequest {
         id: toolway_types::CallId::new(),
@@ -393,11 +394,13 @@ async fn no_field_of_a_call_approves_it_e9() {
                 source: "phone".parse().unwrap(),
                 lease: world.phone.id(),
             }),
+            time_zone: Some("granted".into()),
         },
         timeout: Some(secs(1000)),
         idempotency_key: None,
         progress: Some(Arc::new(|_| {})),
         questions: Some(sink.clone()),
+        question_observer: Some(sink.clone()),
         extension: Some(Arc::new(claims.to_owned())),
         cancel: Some(CancellationToken::new()),
     };

@@ -125,20 +125,25 @@ fn lease() -> crate::LeaseId {
 }
 
 #[test]
-fn the_callers_own_tools_are_always_in_scope() {
-    let policy = policy_with_scopes(
-        r#"{"policy":{"rules":[{"when":{"tools":["*/pay"]},"effect":"deny"}]}}"#,
-        &[("cook", scope_of(&["builtin/*"]))],
-    );
-    let own = Caller {
-        registration: Some(CallerRegistration { source: slug("phone"), lease: lease() }),
-        ..agent_caller("cook")
-    };
-    assert!(policy.may_use(&own, &id("phone/scan"), None));
-    assert!(policy.may_use(&own, &id("builtin/read_file"), None));
-    assert!(!policy.may_use(&own, &id("pc/scan"), None));
-    assert!(!policy.may_use(&own, &id("phone/pay"), None), "the rules hold for them too");
-    assert!(!policy.may_use(&agent_caller("cook"), &id("phone/scan"), None), "without the connection");
+fn the_scope_binds_the_tools_of_the_callers_own_connection() {
+    let rules = r#"{"policy":{"rules":[{"when":{"tools":["*/pay"]},"effect":"deny"}]}}"#;
+    for (patterns, camera, scan) in [
+        (&["*/*", "!phone/camera"][..], false, true),
+        (&["builtin/*"], false, false),
+        (&[], false, false),
+        (&["phone/camera"], true, false),
+        (&["*/camera"], true, false),
+        (&["*/*"], true, true),
+    ] {
+        let policy = policy_with_scopes(rules, &[("cook", scope_of(patterns))]);
+        for caller in [agent_caller("cook"), bound_caller("cook")] {
+            let registration = Some(CallerRegistration { source: slug("phone"), lease: lease() });
+            let own = Caller { registration, ..caller };
+            assert_eq!(policy.may_use(&own, &id("phone/camera"), None), camera, "{patterns:?}");
+            assert_eq!(policy.may_use(&own, &id("phone/scan"), None), scan, "{patterns:?}");
+            assert!(!policy.may_use(&own, &id("phone/pay"), None), "a rule denies it");
+        }
+    }
 }
 
 #[test]

@@ -114,6 +114,16 @@ fn version_1_gets_only_its_own_fields_and_never_null() {
 }
 
 #[test]
+fn omitted_tools_are_told_to_version_1_beside_the_answer() {
+    let notice = || TurnEvent::Notice { code: NoticeCode::ToolsLeftOut, message: "21 of 61".to_owned() };
+    assert_eq!(shown(notice(), 1).unwrap(), json!({"type": "thinking", "content": "[21 of 61]\n"}));
+    assert_eq!(
+        shown(notice(), 2).unwrap(),
+        json!({"type": "notice", "code": "tools_left_out", "message": "21 of 61"})
+    );
+}
+
+#[test]
 fn version_2_gets_every_event() {
     assert!(every_event().into_iter().all(|event| shown(event, 2).is_some()));
     assert_eq!(

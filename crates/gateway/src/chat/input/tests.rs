@@ -7,12 +7,12 @@ fn read(content: &str, attachments: serde_json::Value) -> Result<Vec<MessagePart
     message_parts(content.to_owned(), &attachments).map_err(|bad| bad.to_string())
 }
 
-fn image(mime_type: &str) -> MessagePart {
-    MessagePart::Image { data: "iVBORw0=".to_owned(), mime_type: mime_type.to_owned() }
+fn image() -> MessagePart {
+    MessagePart::Image { data: "iVBORw0=".to_owned(), mime_type: "image/png".to_owned() }
 }
 
 #[test]
-fn text_comes_first_and_attachments_in_their_order() {
+fn text_comes_first_and_attachments_follow_with_the_types_of_their_bytes() {
     let attachments = json!([
         {"type": "image", "data": "iVBORw0=", "mimeType": "image/png"},
         {"type": "text", "text": "a note"},
@@ -22,11 +22,11 @@ fn text_comes_first_and_attachments_in_their_order() {
     ]);
     let expected = vec![
         MessagePart::text("what is this?"),
-        image("image/png"),
+        image(),
         MessagePart::text("a note"),
-        image("image/jpeg"),
+        image(),
         MessagePart::text("file:///a.txt:\nof a file"),
-        image("image/webp"),
+        image(),
     ];
     assert_eq!(read("what is this?", attachments), Ok(expected));
 }
@@ -34,7 +34,7 @@ fn text_comes_first_and_attachments_in_their_order() {
 #[test]
 fn an_image_needs_no_text_and_blank_text_is_empty() {
     let picture = json!([{"type": "image", "data": "iVBORw0=", "mimeType": "image/gif"}]);
-    assert_eq!(read(" \n", picture), Ok(vec![image("image/gif")]));
+    assert_eq!(read(" \n", picture), Ok(vec![image()]));
     assert_eq!(read(" \n\t", json!([])), Err("the message is empty".to_owned()));
     assert_eq!(read(" a ", json!([])), Ok(vec![MessagePart::text(" a ")]), "the text is unchanged");
 }
@@ -43,8 +43,13 @@ fn an_image_needs_no_text_and_blank_text_is_empty() {
 fn unsupported_attachments_are_refused_with_their_index() {
     for (attachment, problem) in [
         (
-            json!({"type": "image", "data": "iVBORw0=", "mimeType": "image/tiff"}),
-            "unsupported image type \"image/tiff\"; models support image/png, image/jpeg, image/gif, image/webp",
+            json!({"type": "image", "data": "SUkqAAgAAAA=", "mimeType": "image/tiff"}),
+            "its bytes are not a picture that models support (PNG, JPEG, GIF, WebP), although its type is \"image/tiff\"",
+        ),
+        (
+            // `<!doctype html>`
+            json!({"type": "image", "data": "PCFkb2N0eXBlIGh0bWw+", "mimeType": "image/png"}),
+            "its bytes are not a picture that models support (PNG, JPEG, GIF, WebP), although its type is \"image/png\"",
         ),
         (json!({"type": "image", "data": "no base64", "mimeType": "image/png"}), "its data is not base64"),
         (json!({"type": "image", "data": "", "mimeType": "image/png"}), "its data is not base64"),

@@ -83,10 +83,12 @@ pub(super) fn closed_call_summary(call: &ClosedCall, token: &TokenState) -> Call
 
 /// Converts a recorded call with its arguments and outcome, with the fields that the token may see.
 pub(super) fn call_detail(row: CallRow, token: &TokenState) -> CallDetail {
+    // What hooks add is private to the owner. Removed nulls are not.
+    let sees_changes = RecordAccess::of(&token.principal).sees_owner_fields() || row.hooks.is_empty();
     CallDetail {
         call: call_summary(&row, token),
         arguments: row.arguments,
-        effective_arguments: row.ran_with.filter(|_| RecordAccess::of(&token.principal).sees_owner_fields()),
+        effective_arguments: row.ran_with.filter(|_| sees_changes),
         outcome: row.outcome,
     }
 }

@@ -130,8 +130,8 @@ impl<'a> MessageParamsBuilder<'a> {
             MessagePart::Image { data, mime_type } if role == MessageParamRole::User => {
                 Some(image_block(data, mime_type))
             }
-            MessagePart::Image { mime_type, .. } => {
-                Some(ContentBlockParam::text(tool_result::omitted_image_note(mime_type)))
+            MessagePart::Image { data, mime_type } => {
+                Some(ContentBlockParam::text(tool_result::omitted_image_note(data, mime_type)))
             }
             MessagePart::Thinking { text, opaque } => {
                 let data = thinking_data(opaque.as_ref(), self.config, self.request)?;
@@ -175,10 +175,9 @@ impl<'a> MessageParamsBuilder<'a> {
 }
 
 fn image_block<'a>(data: &'a str, mime_type: &'a str) -> ContentBlockParam<'a> {
-    if tool_result::is_sendable_image(data, mime_type, COMMON_IMAGE_TYPES) {
-        ContentBlockParam::image(data, mime_type)
-    } else {
-        ContentBlockParam::text(tool_result::omitted_image_note(mime_type))
+    match tool_result::sendable_image_type(data, mime_type, COMMON_IMAGE_TYPES) {
+        Some(media_type) => ContentBlockParam::image(data, media_type),
+        None => ContentBlockParam::text(tool_result::omitted_image_note(data, mime_type)),
     }
 }
 

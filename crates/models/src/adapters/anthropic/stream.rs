@@ -20,13 +20,10 @@ use crate::failure::AttemptFailure;
 use crate::message::{MessagePart, OpaqueState, ToolCall};
 use crate::opaque::OpaquePayload;
 use crate::request::ModelRequest;
-use crate::response::{DecoderState, ModelEventQueue, ResponseDecoder, ResponseProgress};
+use crate::response::{DecoderState, MAX_RESPONSE_ITEMS, ModelEventQueue, ResponseDecoder, ResponseProgress};
 use crate::tools::{ConvertedTools, ToolSet};
 use crate::transport::SseEvent;
 use crate::usage::ModelUsage;
-
-/// Maximum number of blocks in one response.
-const MAX_BLOCKS: usize = 1_024;
 
 /// Decodes one response.
 pub(super) struct MessageDecoder {
@@ -111,8 +108,8 @@ impl MessageDecoder {
     ) -> Result<(), AttemptFailure> {
         self.state.start(None, out);
         self.blocks += 1;
-        if self.blocks > MAX_BLOCKS {
-            let what = format!("the response has more than {MAX_BLOCKS} blocks");
+        if self.blocks > MAX_RESPONSE_ITEMS {
+            let what = format!("the response has more than {MAX_RESPONSE_ITEMS} blocks");
             return Err(self.state.protocol_failure(&what, ""));
         }
         let name = block.name.unwrap_or_default();

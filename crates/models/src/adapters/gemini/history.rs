@@ -121,8 +121,8 @@ impl<'a> GeminiContentsBuilder<'a> {
                         });
                     }
                 }
-                MessagePart::Image { mime_type, .. } => {
-                    parts.push(GeminiPart::text(tool_result::omitted_image_note(mime_type)))
+                MessagePart::Image { data, mime_type } => {
+                    parts.push(GeminiPart::text(tool_result::omitted_image_note(data, mime_type)))
                 }
                 MessagePart::ToolCall(call) => {
                     let signature = self.signature(call.opaque.as_ref());
@@ -205,9 +205,8 @@ impl<'a> GeminiContentsBuilder<'a> {
 }
 
 fn image_part<'a>(data: &'a str, mime_type: &'a str) -> GeminiPart<'a> {
-    if tool_result::is_sendable_image(data, mime_type, IMAGE_TYPES) {
-        GeminiPart::image(data, mime_type)
-    } else {
-        GeminiPart::text(tool_result::omitted_image_note(mime_type))
+    match tool_result::sendable_image_type(data, mime_type, IMAGE_TYPES) {
+        Some(media_type) => GeminiPart::image(data, media_type),
+        None => GeminiPart::text(tool_result::omitted_image_note(data, mime_type)),
     }
 }

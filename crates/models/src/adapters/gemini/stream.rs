@@ -17,12 +17,11 @@ use crate::failure::{AttemptFailure, ProviderErrorBody};
 use crate::message::{MessagePart, OpaqueState, ToolCall};
 use crate::opaque::OpaquePayload;
 use crate::request::ModelRequest;
-use crate::response::{DONE_MARKER, DecoderState, ModelEventQueue, ResponseDecoder, ResponseProgress};
+use crate::response::{
+    DONE_MARKER, DecoderState, MAX_RESPONSE_ITEMS, ModelEventQueue, ResponseDecoder, ResponseProgress,
+};
 use crate::tools::{ConvertedTools, ToolSet};
 use crate::transport::SseEvent;
-
-/// Maximum number of calls in one response.
-const MAX_CALLS: usize = 256;
 
 /// Decodes one response.
 pub(super) struct GeminiDecoder {
@@ -169,8 +168,8 @@ impl GeminiDecoder {
         signature: Option<String>,
         out: &mut ModelEventQueue,
     ) -> Result<(), AttemptFailure> {
-        if self.calls >= MAX_CALLS {
-            let what = format!("the response has more than {MAX_CALLS} calls");
+        if self.calls >= MAX_RESPONSE_ITEMS {
+            let what = format!("the response has more than {MAX_RESPONSE_ITEMS} calls");
             return Err(self.state.protocol_failure(&what, ""));
         }
         self.switch_part(OpenGeminiPart::Nothing, out);

@@ -10,13 +10,10 @@ use toolway_types::RawJson;
 use super::chunk::ToolCallDelta;
 use crate::call_arguments::is_object;
 use crate::event::{FinishReason, ModelEvent};
-use crate::response::ModelEventQueue;
+use crate::response::{MAX_RESPONSE_ITEMS, ModelEventQueue};
 use crate::tools::ToolSet;
 
-/// Maximum number of tool calls in one response.
-pub(super) const MAX_CALLS: usize = 256;
-
-/// There are more than [`MAX_CALLS`].
+/// There are more than [`MAX_RESPONSE_ITEMS`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TooManyCalls;
 
@@ -74,7 +71,7 @@ impl ToolCallAssembler {
         let id = delta.id.as_deref().unwrap_or_default();
         let known = if is_whole { None } else { self.find(delta.index, id, name) };
         if known.is_none() {
-            if self.calls.len() >= MAX_CALLS {
+            if self.calls.len() >= MAX_RESPONSE_ITEMS {
                 return Err(TooManyCalls);
             }
             self.calls.push(PartialToolCall { index: delta.index, ..PartialToolCall::default() });

@@ -84,9 +84,9 @@ impl<'a> ChatMessagesBuilder<'a> {
                 MessagePart::Text { text, .. } if text.is_empty() => {}
                 MessagePart::Text { text, .. } => self.user_parts.push(ChatContentPart::text(text)),
                 MessagePart::Image { data, mime_type } => {
-                    let picture = match self.can_send_image(data, mime_type) {
-                        true => ChatContentPart::image(data, mime_type),
-                        false => ChatContentPart::text(tool_result::omitted_image_note(mime_type)),
+                    let picture = match self.image_type(data, mime_type) {
+                        Some(media_type) => ChatContentPart::image(data, media_type),
+                        None => ChatContentPart::text(tool_result::omitted_image_note(data, mime_type)),
                     };
                     self.user_parts.push(picture);
                 }
@@ -209,11 +209,13 @@ impl<'a> ChatMessagesBuilder<'a> {
         self.messages.push(ChatCompletionMessage::User { content });
     }
 
-    fn can_send_image(&self, data: &str, mime_type: &str) -> bool {
+    /// Media type of an image that can be sent.
+    fn image_type(&self, data: &str, declared: &str) -> Option<&'static str> {
         let switches = &self.config.compatibility;
-        switches.images
-            && switches.content_parts
-            && tool_result::is_sendable_image(data, mime_type, COMMON_IMAGE_TYPES)
+        if !switches.images || !switches.content_parts {
+            return None;
+        }
+        tool_result::sendable_image_type(data, declared, COMMON_IMAGE_TYPES)
     }
 }
 

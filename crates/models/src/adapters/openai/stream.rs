@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde_json::value::RawValue;
 use toolway_types::{CallId, JsonObject};
 
-use super::call_assembler::{AssembledToolCall, MAX_CALLS, TooManyCalls, ToolCallAssembler};
+use super::call_assembler::{AssembledToolCall, TooManyCalls, ToolCallAssembler};
 use super::chunk::{
     ChatCompletionChunk, ChatCompletionDelta, ChunkChoice, CompletionUsage, DeltaContent, DeltaContentPart,
 };
@@ -18,7 +18,9 @@ use crate::event::{FinishReason, ModelEvent};
 use crate::failure::{AttemptFailure, ProviderErrorBody};
 use crate::message::{MessagePart, ToolCall};
 use crate::request::ModelRequest;
-use crate::response::{DONE_MARKER, DecoderState, ModelEventQueue, ResponseDecoder, ResponseProgress};
+use crate::response::{
+    DONE_MARKER, DecoderState, MAX_RESPONSE_ITEMS, ModelEventQueue, ResponseDecoder, ResponseProgress,
+};
 use crate::tools::ConvertedTools;
 use crate::transport::SseEvent;
 use crate::usage::ModelUsage;
@@ -165,7 +167,7 @@ impl ChatCompletionsDecoder {
         for call in delta.tool_calls.unwrap_or_default() {
             let taken = self.calls.push_delta(&call, is_whole, out);
             taken.map_err(|TooManyCalls| {
-                let what = format!("the response has more than {MAX_CALLS} tool calls");
+                let what = format!("the response has more than {MAX_RESPONSE_ITEMS} tool calls");
                 self.state.protocol_failure(&what, "")
             })?;
         }

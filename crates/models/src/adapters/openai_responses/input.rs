@@ -108,12 +108,12 @@ impl<'a> InputItemsBuilder<'a> {
                 MessagePart::Text { text, .. } => {
                     content.push(InputContentPart::InputText { text: text.into() })
                 }
-                MessagePart::Image { data, mime_type } if self.can_send_image(data, mime_type) => {
-                    content.push(InputContentPart::image(data, mime_type));
-                }
-                MessagePart::Image { mime_type, .. } => {
-                    content.push(InputContentPart::InputText {
-                        text: tool_result::omitted_image_note(mime_type).into(),
+                MessagePart::Image { data, mime_type } => {
+                    content.push(match self.image_type(data, mime_type) {
+                        Some(media_type) => InputContentPart::image(data, media_type),
+                        None => InputContentPart::InputText {
+                            text: tool_result::omitted_image_note(data, mime_type).into(),
+                        },
                     });
                 }
                 // Not a person's.
@@ -203,9 +203,12 @@ impl<'a> InputItemsBuilder<'a> {
         fields.get(field).cloned()
     }
 
-    fn can_send_image(&self, data: &str, mime_type: &str) -> bool {
-        self.config.compatibility.images
-            && tool_result::is_sendable_image(data, mime_type, COMMON_IMAGE_TYPES)
+    /// Media type of an image that can be sent.
+    fn image_type(&self, data: &str, declared: &str) -> Option<&'static str> {
+        if !self.config.compatibility.images {
+            return None;
+        }
+        tool_result::sendable_image_type(data, declared, COMMON_IMAGE_TYPES)
     }
 }
 

@@ -12,11 +12,8 @@ use crate::config::ProviderConfig;
 use crate::event::ModelEvent;
 use crate::failure::{self, AttemptFailure};
 use crate::message::{MessagePart, OpaqueState, ToolCall};
-use crate::response::ModelEventQueue;
+use crate::response::{MAX_RESPONSE_ITEMS, ModelEventQueue};
 use crate::tools::{ConvertedTools, ToolSet};
-
-/// Maximum number of open items, and of calls in one response.
-const MAX_ITEMS: usize = 256;
 
 /// Separator between the parts of a summary.
 pub(super) const PARAGRAPH_BREAK: &str = "\n\n";
@@ -75,7 +72,7 @@ impl OpenItems {
         self.end_other(index, &kind, out);
         let at = match self.open.iter().position(|item| item.index == index) {
             Some(at) => at,
-            None if self.open.len() >= MAX_ITEMS => return Err(self.too_many_items()),
+            None if self.open.len() >= MAX_RESPONSE_ITEMS => return Err(self.too_many_items()),
             None => {
                 self.open.push(OpenItem { index, kind, reported_text: String::new() });
                 self.open.len() - 1
@@ -97,7 +94,7 @@ impl OpenItems {
     fn too_many_items(&self) -> AttemptFailure {
         failure::protocol_failure(
             &self.config,
-            &format!("the response has more than {MAX_ITEMS} items at once"),
+            &format!("the response has more than {MAX_RESPONSE_ITEMS} items at once"),
             "",
         )
     }
@@ -161,7 +158,7 @@ impl OpenItems {
         if item.r#type != "function_call" || self.open.iter().any(is_known) {
             return Ok(());
         }
-        if self.calls >= MAX_ITEMS {
+        if self.calls >= MAX_RESPONSE_ITEMS {
             return Err(self.too_many_items());
         }
         let sent = item.name.as_deref().unwrap_or_default();

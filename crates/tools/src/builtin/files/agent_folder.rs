@@ -1,16 +1,45 @@
-//! The name of an agent's own folder.
+//! The folder of an agent: the shared one, or one of its own.
+
+use std::collections::HashSet;
 
 use sha2::{Digest, Sha256};
 use toolway_types::text::hex;
 
-/// Where calls outside an agent have theirs.
+/// Name of the folder that agents and calls outside an agent share.
 const SHARED: &str = "shared";
+/// Stands for all agents.
+const ALL: &str = "*";
 /// Longest name that is used as it is.
 const MAX_PLAIN: usize = 64;
 /// Maximum length of the readable part of a changed name.
 const MAX_STEM: usize = 32;
 
-/// Returns the name of an agent's own folder under `files`; `shared` if there is no agent. No agents share a folder.
+/// The agents that have a folder of their own. All others share one.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AgentFolders {
+    agents: HashSet<String>,
+}
+
+impl AgentFolders {
+    /// Creates the set of agents; `*` stands for all of them.
+    #[must_use]
+    pub fn new<A: Into<String>>(agents: impl IntoIterator<Item = A>) -> Self {
+        Self { agents: agents.into_iter().map(Into::into).collect() }
+    }
+
+    /// True if an agent has a folder of its own.
+    #[must_use]
+    pub fn includes(&self, agent: &str) -> bool {
+        self.agents.contains(ALL) || self.agents.contains(agent)
+    }
+
+    /// Returns the name of an agent's folder under `files`.
+    pub(super) fn folder_of(&self, agent: Option<&str>) -> String {
+        folder_name(agent.filter(|agent| self.includes(agent)))
+    }
+}
+
+/// Returns the name of an agent's own folder under `files`; `shared` if there is no agent. No two agents have the same.
 /// A name is never a path or hidden, and is different on file systems that ignore case.
 ///
 /// Names of `a-z`, `0-9`, `-` and `_` stay unchanged. Others are converted to lower case, lose all other characters,

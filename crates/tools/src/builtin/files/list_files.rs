@@ -27,7 +27,7 @@ const MAX_LIMIT: u64 = 2_000;
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ListFilesRequest {
-    /// The folder to list. Defaults to the agent's own folder, where the folders that the owner has listed are
+    /// The folder to list. Defaults to the folder of these tools, where the folders that the owner has listed are
     /// shown too.
     #[schemars(length(max = 4096))]
     pub(super) path: Option<String>,

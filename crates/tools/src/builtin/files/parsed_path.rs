@@ -7,7 +7,7 @@ use std::path::{Component, Path};
 use toolway_types::{Code, ToolError};
 
 use super::error::FileAccessError;
-use super::{FILES, FileAccess, folder_name};
+use super::{FILES, FileAccess};
 
 /// Longest path, in bytes.
 const MAX_PATH: usize = 4096;
@@ -69,7 +69,7 @@ impl FileAccess {
     }
 
     fn absolute<'p>(&self, agent: Option<&str>, path: &'p Path) -> Option<(PathStart, &'p Path)> {
-        let own = Path::new(FILES).join(folder_name(agent));
+        let own = Path::new(FILES).join(self.agent_folders.folder_of(agent));
         let owns = self.data_paths.iter().map(|data| (PathStart::AgentFolder, data.join(&own)));
         let listed = self.folders.iter().enumerate();
         let listed = listed.map(|(place, folder)| (PathStart::ListedFolder(place), folder.path.clone()));
@@ -98,7 +98,7 @@ impl FileAccess {
 
     /// Which paths may be used, in words.
     pub(super) fn describe_usable_paths(&self) -> String {
-        let mut words = "Paths are relative to the agent's own folder".to_owned();
+        let mut words = "Paths are relative to the folder of these tools".to_owned();
         for (place, folder) in self.folders.iter().enumerate() {
             words.push_str(if place == 0 { ", or begin with " } else { ", " });
             let mode = if folder.write { "read and write" } else { "read only" };

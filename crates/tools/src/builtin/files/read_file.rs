@@ -18,7 +18,7 @@ use crate::builtin::{READ_ONLY, numbers};
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ReadFileRequest {
-    /// The file path to read (confined to app-private storage): relative to the agent's own folder, or in a
+    /// The file path to read (confined to app-private storage): relative to the folder of these tools, or in a
     /// folder that the owner has listed, as list_files shows it.
     #[schemars(length(min = 1, max = 4096))]
     pub(super) path: String,

@@ -9,7 +9,7 @@ use cap_std::fs::{Dir, DirBuilder};
 use super::data_folder_guard::{FileIdentity, MountId, WalkScope};
 use super::error::FileAccessError;
 use super::parsed_path::PathStart;
-use super::{FILES, FileAccess, ListedFolder, folder_name};
+use super::{FILES, FileAccess, ListedFolder};
 
 /// The folder that a path begins in, opened.
 #[derive(Debug)]
@@ -56,7 +56,7 @@ impl FileAccess {
 
     fn open_own(&self, agent: Option<&str>, make: bool) -> Result<RootFolder, FileAccessError> {
         let files = open_private(&self.data_dir, FILES, make)?;
-        let dir = open_private(&files, &folder_name(agent), make)?;
+        let dir = open_private(&files, &self.agent_folders.folder_of(agent), make)?;
         let within =
             WalkScope { mount: MountId::of_dir(&dir), own_folder: Some(FileIdentity::of_dir(&dir)?) };
         Ok(RootFolder { dir, within, name: None })
@@ -81,7 +81,7 @@ impl FileAccess {
 }
 
 /// Opens a folder that only the owner can read. Creates it if `make` is true and it does not exist.
-fn open_private(dir: &Dir, name: &str, make: bool) -> io::Result<Dir> {
+pub(super) fn open_private(dir: &Dir, name: &str, make: bool) -> io::Result<Dir> {
     match dir.open_dir_nofollow(name) {
         Err(error) if make && error.kind() == io::ErrorKind::NotFound => {}
         other => return other,

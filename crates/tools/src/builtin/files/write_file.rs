@@ -23,7 +23,7 @@ use crate::builtin::DESTRUCTIVE;
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct WriteFileRequest {
-    /// The file path to write (confined to app-private storage): relative to the agent's own folder, or in a
+    /// The file path to write (confined to app-private storage): relative to the folder of these tools, or in a
     /// folder that the owner has listed for writing. Folders on the way are created.
     #[schemars(length(min = 1, max = 4096))]
     pub(super) path: String,

@@ -24,7 +24,7 @@ fn berlin() -> TimeZone {
 fn ask(at: i64, timezone: Option<&str>, format: Option<&str>) -> Result<String, ToolError> {
     let request =
         CurrentTimeRequest { timezone: timezone.map(str::to_owned), format: format.map(str::to_owned) };
-    format_current_time(&ClockAt(at), &berlin(), &TimeZoneDatabase::bundled(), &request)
+    format_current_time(&ClockAt(at), berlin(), &TimeZoneDatabase::bundled(), &request)
 }
 
 #[track_caller]

@@ -7,6 +7,8 @@ use toolway_types::{Code, ToolError};
 
 /// How many close names are told.
 const CLOSE_NAMES: usize = 3;
+/// Maximum length of an unknown name in a message, in bytes.
+const MAX_SHOWN: usize = 100;
 /// How alike names must be, from 0 to 1000, to count as close.
 const CLOSE_ENOUGH: u32 = 650;
 
@@ -21,14 +23,20 @@ pub(super) fn find_zone(zones: &TimeZoneDatabase, name: &str) -> Result<TimeZone
     if let Some(zone) = offset(name) {
         return Ok(zone);
     }
+    let hint = "Timezones have their names in the IANA database, such as Europe/Berlin or UTC; an offset \
+                such as +02:00 is understood too";
+    Err(ToolError::new(Code::InvalidArguments, unknown_zone_message(zones, name)).with_hint(hint))
+}
+
+/// Describes a name that is not a time zone, with similar names.
+pub(super) fn unknown_zone_message(zones: &TimeZoneDatabase, name: &str) -> String {
+    let name = name.get(..name.floor_char_boundary(MAX_SHOWN)).unwrap_or_default();
     let mut message = format!("Unknown timezone {name:?}.");
     if let Some((last, others)) = similar_names(zones, name).split_last() {
         let others = if others.is_empty() { String::new() } else { format!("{} or ", others.join(", ")) };
         message.push_str(&format!(" Did you mean {others}{last}?"));
     }
-    let hint = "Timezones have their names in the IANA database, such as Europe/Berlin or UTC; an offset \
-                such as +02:00 is understood too";
-    Err(ToolError::new(Code::InvalidArguments, message).with_hint(hint))
+    message
 }
 
 /// `+05:30`, `-3`, `+0530`, `UTC+2`, `GMT-03:30`, `Z`.

@@ -103,9 +103,9 @@ fn the_number_of_calls_is_limited() {
         let piece = format!(r#"{{"index":{index},"function":{{"name":"t"}}}}"#);
         calls.push_delta(&serde_json::from_str(&piece).unwrap(), false, &mut ModelEventQueue::new())
     };
-    for index in 0..MAX_CALLS {
+    for index in 0..MAX_RESPONSE_ITEMS {
         assert_eq!(take(&mut calls, index), Ok(()));
     }
-    assert_eq!(take(&mut calls, MAX_CALLS), Err(TooManyCalls));
+    assert_eq!(take(&mut calls, MAX_RESPONSE_ITEMS), Err(TooManyCalls));
     assert_eq!(take(&mut calls, 0), Ok(()));
 }

@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 use toolway_types::{Code, ToolError, ToolOutput};
 
-use super::super::{BadListedFolder, FileAccess, ListedFolder, list_files, read_file, write_file};
+use super::super::{
+    AgentFolders, BadListedFolder, FileAccess, ListedFolder, list_files, read_file, write_file,
+};
 
 /// What must never be seen.
 pub(super) const SECRET: &str = "SECRET-5f1c";
@@ -42,7 +44,8 @@ impl FileAccessHarness {
         }
         fs::write(at("manual/page.txt"), "read me").unwrap();
         let folders = vec![listed("docs", &at("docs"), true), listed("manual", &at("manual"), false)];
-        let access = FileAccess::new(&at("data"), folders).unwrap();
+        let access =
+            FileAccess::new(&at("data"), folders).unwrap().with_agent_folders(AgentFolders::new(["*"]));
         Self { access, folder }
     }
 
@@ -63,7 +66,8 @@ impl FileAccessHarness {
 
     /// Lists other folders in place of `docs` and `manual`.
     pub(super) fn replace_folders(&mut self, folders: Vec<ListedFolder>) -> Result<(), BadListedFolder> {
-        self.access = FileAccess::new(&self.at("data"), folders)?;
+        let access = FileAccess::new(&self.at("data"), folders)?;
+        self.access = access.with_agent_folders(AgentFolders::new(["*"]));
         Ok(())
     }
 

@@ -276,6 +276,6 @@ fn a_refusal_says_where_one_may_go_but_not_where_that_is() {
     let hint = error.hint.unwrap();
     assert_eq!(
         hint,
-        "Paths are relative to the agent's own folder, or begin with docs/ (read and write), manual/ (read only)"
+        "Paths are relative to the folder of these tools, or begin with docs/ (read and write), manual/ (read only)"
     );
 }

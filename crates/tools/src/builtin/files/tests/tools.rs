@@ -9,7 +9,7 @@ use toolway_core::{
 };
 use toolway_types::{RawJson, ResultEnvelope, Slug, SystemClock};
 
-use super::super::{FileAccess, list_tool, read_tool, write_tool};
+use super::super::{AgentFolders, FileAccess, list_tool, read_tool, write_tool};
 use super::harness::{FileAccessHarness, assert_no_parts};
 
 struct FileToolsHarness {
@@ -20,9 +20,15 @@ struct FileToolsHarness {
 
 impl FileToolsHarness {
     fn new() -> Self {
+        Self::with_agent_folders(&[])
+    }
+
+    /// Creates the tools, with folders of their own for these agents.
+    fn with_agent_folders(agents: &[&str]) -> Self {
         let world = FileAccessHarness::new();
         let folders = world.access.folders().to_vec();
-        let access = Arc::new(FileAccess::new(&world.at("data"), folders).unwrap());
+        let access = FileAccess::new(&world.at("data"), folders).unwrap();
+        let access = Arc::new(access.with_agent_folders(AgentFolders::new(agents.iter().copied())));
         let registry = Registry::new();
         let lease = registry.lease(Slug::builtin(), SourceRetention::Names);
         lease.replace(vec![
@@ -47,7 +53,7 @@ impl FileToolsHarness {
 
 #[tokio::test]
 async fn agents_read_what_they_wrote() {
-    let desk = FileToolsHarness::new();
+    let desk = FileToolsHarness::with_agent_folders(&["helper"]);
     let helper = Some("helper");
     let written = desk.run(helper, "write_file", json!({"path": "a.txt", "content": "x\n"})).await;
     let result = json!({"path": "a.txt", "bytes_written": 2});
@@ -67,6 +73,20 @@ async fn agents_read_what_they_wrote() {
     }
     let listed = desk.run(helper, "list_files", json!({})).await;
     assert_eq!(listed["result"]["entries"][2]["name"], "a.txt");
+}
+
+#[tokio::test]
+async fn agents_and_calls_without_an_agent_share_one_folder_by_default() {
+    let desk = FileToolsHarness::new();
+    let callers = [Some("helper"), Some("second"), None];
+    for writer in callers {
+        let note = json!({"path": "note.txt", "content": format!("of {writer:?}")});
+        assert_eq!(desk.run(writer, "write_file", note).await["status"], "success");
+        for reader in callers {
+            let read = desk.run(reader, "read_file", json!({"path": "note.txt"})).await;
+            assert_eq!(read["result"], format!("of {writer:?}"), "{reader:?}");
+        }
+    }
 }
 
 #[tokio::test]

@@ -159,3 +159,6 @@ fn other_numbers(word: &str) -> Vec<String> {
     forms.retain(|form| form.len() > 2);
     forms
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,12 +1,14 @@
 //! Ranks tools for a search query: first by the number of matching words, then by the place of the matches (name,
-//! title, source, description).
+//! title, source, description). The tool `find_tools` and the selection of a request's tools use the same ranks.
+
+mod words;
 
 use std::cmp::Reverse;
 
-use toolway_core::ToolSpec;
 use toolway_types::ToolId;
 
-use super::words::{SearchWord, WordMatch, words};
+use crate::spec::ToolSpec;
+use words::{SearchWord, WordMatch, words};
 
 /// Stop words. They are ignored if the query has other words.
 const FILLERS: &[&str] = &[
@@ -27,7 +29,7 @@ const WHOLE_NAME: u32 = 16;
 
 /// Parsed search query.
 #[derive(Debug)]
-pub(super) struct SearchQuery {
+pub struct ToolSearchQuery {
     words: Vec<SearchWord>,
     /// For each byte: true if a word begins with it, in lower case. Rejects most words of a text without a comparison.
     begins: [bool; 256],
@@ -35,7 +37,7 @@ pub(super) struct SearchQuery {
 
 /// Rank of a tool. Greater is better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct SearchRank {
+pub struct ToolSearchRank {
     /// Number of matching words.
     words: u32,
     score: u32,
@@ -43,19 +45,18 @@ pub(super) struct SearchRank {
     name_length: Reverse<usize>,
 }
 
-impl SearchQuery {
+impl ToolSearchQuery {
     /// Parses a query; `None` if it contains no word.
-    pub(super) fn new(text: &str) -> Option<Self> {
-        let mut all: Vec<SearchWord> = Vec::new();
+    #[must_use]
+    pub fn new(text: &str) -> Option<Self> {
+        let (mut meaningful, mut fillers): (Vec<SearchWord>, Vec<SearchWord>) = (Vec::new(), Vec::new());
         for word in words(text).map(SearchWord::new) {
-            if all.len() < MAX_WORDS && all.iter().all(|known| known.as_str() != word.as_str()) {
-                all.push(word);
+            let list = if FILLERS.contains(&word.as_str()) { &mut fillers } else { &mut meaningful };
+            if list.len() < MAX_WORDS && list.iter().all(|known| known.as_str() != word.as_str()) {
+                list.push(word);
             }
         }
-        let says_much = |word: &SearchWord| !FILLERS.contains(&word.as_str());
-        if all.iter().any(says_much) {
-            all.retain(says_much);
-        }
+        let all = if meaningful.is_empty() { fillers } else { meaningful };
         let mut begins = [false; 256];
         for byte in all.iter().flat_map(SearchWord::first_bytes) {
             if let Some(begins) = begins.get_mut(usize::from(byte)) {
@@ -66,7 +67,8 @@ impl SearchQuery {
     }
 
     /// Returns the rank of a tool; `None` if it contains no word of the query.
-    pub(super) fn rank(&self, id: &ToolId, spec: &ToolSpec) -> Option<SearchRank> {
+    #[must_use]
+    pub fn rank(&self, id: &ToolId, spec: &ToolSpec) -> Option<ToolSearchRank> {
         let mut best = [0_u32; MAX_WORDS];
         let name = id.tool.as_str();
         let whole_name = self.score_field(words(name), NAME, &mut best);
@@ -78,7 +80,7 @@ impl SearchQuery {
         }
         self.score_field(words(spec.description()), DESCRIPTION, &mut best);
         let found = best.iter().filter(|worth| **worth > 0).count();
-        (found > 0).then(|| SearchRank {
+        (found > 0).then(|| ToolSearchRank {
             words: u32::try_from(found).unwrap_or(u32::MAX),
             score: best.iter().sum::<u32>() + if whole_name { WHOLE_NAME } else { 0 },
             name_length: Reverse(name.len()),
