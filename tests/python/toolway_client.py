@@ -37,7 +37,7 @@ def tool(name: str, properties: dict | None = None, required: list | None = None
 V1_FIELDS = {
     "session_start": {"v", "session_id", "resumed", "message_count", "name", "persona"},
     "connected": {"v", "message"},
-    "tools_registered": {"count", "registered"},
+    "tools_registered": {"count", "registered", "rejected"},
     "registered_tools": {"tools"},
     "chunk": {"content"},
     "thinking": {"content"},
@@ -46,7 +46,7 @@ V1_FIELDS = {
     "tool_result": {"id", "name", "output"},
     "tool_call_request": {"id", "name", "args"},
     "result_acknowledged": {"id"},
-    "debug_prompt": {"messages", "tools", "system", "model"},
+    "debug_prompt": {"messages", "estimated_tokens"},
     "done": {"full_response"},
     "aborted": set(),
     "abort_ack": {"status"},
@@ -68,6 +68,8 @@ def v1_faults(frame) -> list[str]:
         faults.append(f"{kind} has fields v1 does not know: {sorted(unknown)}")
     if "args" in frame and not isinstance(frame["args"], dict):
         faults.append(f"{kind}.args is no object: {frame['args']!r}")
+    if kind == "debug_prompt" and not isinstance(frame.get("messages"), str):
+        faults.append(f"debug_prompt.messages is no string: {frame.get('messages')!r}")
     for key in ("content", "output", "message", "code", "session_id", "name", "persona", "id"):
         if key in frame and not isinstance(frame[key], str):
             faults.append(f"{kind}.{key} is no string: {frame[key]!r}")

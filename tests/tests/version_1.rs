@@ -271,6 +271,11 @@ async fn a_conversation_is_shown_as_it_always_was() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_lost_connection_is_resumed_in_the_middle_of_a_turn() {
+    Replay::start().await.run("reconnect.txt").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn errors_have_the_codes_that_clients_know() {
     Replay::start().await.run("errors.txt").await;
 }

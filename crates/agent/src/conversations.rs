@@ -69,6 +69,8 @@ pub struct OpenSession<'a> {
     pub id: Option<&'a str>,
     /// Agent to use. Default: the session's own, or `default` for a new session.
     pub agent: Option<&'a str>,
+    /// If true, `agent` applies only to a new session, and `default` replaces an agent that does not exist.
+    pub falls_back: bool,
 }
 
 /// An opened session.
@@ -78,6 +80,10 @@ pub struct OpenedSession {
     pub id: Arc<str>,
     /// Agent that answers, for [`TurnRequest`].
     pub agent: Arc<str>,
+    /// Agent that does not exist and was replaced by `agent`.
+    pub missing_agent: Option<String>,
+    /// Title of the session.
+    pub title: Option<String>,
     /// Model that answers, as `NAME/ID`; `None` if none is configured.
     pub model: Option<String>,
     /// True if the session has messages.
@@ -176,12 +182,20 @@ impl Conversations {
         if known.as_ref().is_some_and(|known| *known.principal != *who.id.0) {
             return Err(OpenSessionError::OwnerMismatch);
         }
-        let agent = self.resolve_agent(who, known.as_ref(), open.agent)?;
+        let asked = open.agent.filter(|_| !open.falls_back || known.is_none());
+        let (agent, missing_agent) = match self.resolve_agent(who, known.as_ref(), asked) {
+            Err(OpenSessionError::UnknownAgent(missing)) if open.falls_back => {
+                (self.resolve_agent(who, None, None)?, Some(missing.name))
+            }
+            resolved => (resolved?, None),
+        };
         let model = self.deps.models.get(agent.definition.model.as_deref());
         Ok(OpenedSession {
             busy: self.running.in_session(&id).is_some(),
             id,
             agent: agent.definition.name.as_str().into(),
+            missing_agent,
+            title: known.as_ref().and_then(|known| known.title.clone()),
             model: model.ok().map(|model| model.name()),
             resumed: known.as_ref().is_some_and(|known| known.messages > 0),
             message_count: known.map_or(0, |known| known.messages),

@@ -28,9 +28,12 @@ use toolway_types::{CallId, Principal, RawJson};
 use crate::event::TurnEvent;
 
 /// A turn in a session.
+#[derive(Clone)]
 pub struct TurnRequest {
     /// Id of the session.
     pub session: Arc<str>,
+    /// Title of the session, if this turn creates it. No model replaces the title.
+    pub title: Option<String>,
     /// Principal that makes the request.
     pub principal: Arc<Principal>,
     /// Agent that answers, as in [`OpenedSession`](crate::conversations::OpenedSession). Default: the

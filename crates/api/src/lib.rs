@@ -29,6 +29,7 @@ pub mod tokens;
 pub mod tool_changes;
 pub mod tools;
 pub mod usage;
+pub mod version_1;
 
 pub use error::{ErrorDetail, ErrorResponse};
 pub use origin::{DefinitionOrigin, FileProblem};

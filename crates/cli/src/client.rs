@@ -13,6 +13,7 @@ use reqwest::{Method, RequestBuilder, StatusCode, Url, header};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use toolway_types::foreign_json;
 
 use crate::error::{CliError, CliResult};
 pub(crate) use body_stream::BodyStream;
@@ -220,7 +221,7 @@ impl GatewayClient {
 
 /// Parses a response of the gateway.
 pub(crate) fn parse_response<T: DeserializeOwned>(text: &str) -> CliResult<T> {
-    serde_json::from_str(text).map_err(unreadable_response)
+    foreign_json::from_str(text).map_err(unreadable_response)
 }
 
 /// Creates the error for a response with an unexpected format.

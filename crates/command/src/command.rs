@@ -5,7 +5,7 @@ use std::io;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use toolway_types::{Code, JsonObject, SpecDocument, ToolError};
+use toolway_types::{Code, JsonObject, SpecDocument, ToolError, foreign_json};
 
 use crate::command_env::CommandEnv;
 use crate::definition::{CommandDefinition, CommandInput, CommandOutputFormat, ToolMetadata};
@@ -108,7 +108,7 @@ impl ToolCommand {
                 "its output is longer than {} bytes, so its JSON is incomplete",
                 OUTPUT_LIMITS.stdout
             )),
-            CommandOutputFormat::Json => serde_json::from_str(&ended.stdout.text())
+            CommandOutputFormat::Json => foreign_json::from_str(&ended.stdout.text())
                 .map_err(|error| format!("its output is not JSON: {error}")),
         };
         if let (CommandOutputFormat::Json, Ok(output), Some(_)) = (self.output, &output, ended.status)

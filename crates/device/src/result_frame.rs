@@ -42,7 +42,7 @@ fn result(id: &str, output: ToolOutput, version: u32) -> String {
         |parts: Vec<ContentPart>| parts.into_iter().filter(|part| part.as_text().is_none()).collect();
     ClientMessage::from(ToolResult {
         id: id.to_owned(),
-        output: text,
+        output: text.into(),
         success: Some(true),
         error: None,
         structured: output.structured.filter(|_| v2),

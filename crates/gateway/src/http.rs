@@ -41,6 +41,7 @@ mod tool_changes;
 mod tools;
 mod unread_body;
 mod usage;
+mod version_1;
 
 use std::sync::Arc;
 
@@ -77,10 +78,15 @@ fn resources() -> ApiRoutes {
         .merge(mcp_servers::routes())
         .merge(models::routes())
         .merge(usage::routes())
+        .merge(version_1::routes())
         .merge(openapi::routes())
 }
 
 /// Returns the routes of REST, `/v1`, MCP and the sign-in document, without middleware.
 pub(crate) fn routes(app: &Arc<AppState>) -> Router<RouterState> {
-    resources().router().merge(openai::routes()).merge(protected_resource::routes(app, mcp::routes()))
+    resources()
+        .router()
+        .merge(version_1::unsupported_routes())
+        .merge(openai::routes())
+        .merge(protected_resource::routes(app, mcp::routes()))
 }

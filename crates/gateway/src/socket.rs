@@ -12,8 +12,11 @@ mod device;
 mod mcp;
 mod peer;
 mod questions;
+mod shown_turns;
 mod tool_provider;
+mod turn_refusal;
 mod upgrade;
+mod waiting_message;
 
 use axum::Router;
 

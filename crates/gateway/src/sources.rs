@@ -82,6 +82,9 @@ pub(crate) struct JoinRequest<'a> {
     pub(crate) app_version: Option<&'a str>,
     /// Role of the token.
     pub(crate) role: Role,
+    /// Chat session of a version 1 connection. If the connection has no identity, it takes the place of an earlier
+    /// one with this session.
+    pub(crate) chat_session: Option<&'a Arc<str>>,
 }
 
 impl DeviceSources {
@@ -156,7 +159,7 @@ impl DeviceSources {
         };
         let token = PrincipalId::from(record.token_id.as_str());
         let identity = DeviceIdentity::from_stored(&record.identity_key);
-        inner.add(DeviceSource::new(slug, token, Some(identity), state));
+        inner.add(DeviceSource::new(slug, token, Some(identity), None, state));
     }
 
     /// Returns the source of a connection: an existing one with its identity, or a new one.
@@ -171,7 +174,12 @@ impl DeviceSources {
             return Ok(known);
         }
         let _making = self.creation_lock.lock().await;
-        if let Some(known) = identity.as_ref().and_then(|identity| self.find(token, identity)) {
+        let known = match (&identity, arrival.chat_session) {
+            (Some(identity), _) => self.find(token, identity),
+            (None, Some(session)) => self.find_unnamed(token, session),
+            (None, None) => None,
+        };
+        if let Some(known) = known {
             self.record_join(&known, &arrival).await;
             return Ok(known);
         }
@@ -202,6 +210,12 @@ impl DeviceSources {
         inner.by_slug.get(slug).cloned()
     }
 
+    fn find_unnamed(&self, token: &PrincipalId, session: &Arc<str>) -> Option<Arc<DeviceSource>> {
+        let inner = self.inner.lock();
+        let slug = inner.by_chat_session.get(&(token.clone(), Arc::clone(session)))?;
+        inner.by_slug.get(slug).cloned()
+    }
+
     fn create(
         &self,
         token: &PrincipalId,
@@ -222,7 +236,8 @@ impl DeviceSources {
             created_ms: now,
             last_seen_ms: now,
         };
-        let source = DeviceSource::new(inner.free_slug(label), token.clone(), identity, state);
+        let session = arrival.chat_session.cloned();
+        let source = DeviceSource::new(inner.free_slug(label), token.clone(), identity, session, state);
         inner.add(source.clone());
         Ok(source)
     }
@@ -307,6 +322,22 @@ impl DeviceSources {
             (session, source?)
         };
         (source.token() == token && !session.has_ended()).then_some(SourceSession { source, session })
+    }
+
+    /// Lets a session take the place of all others of a source without an identity. Their connections stay open: most
+    /// are dead and not noticed yet, and a living client would reconnect for ever if it were closed.
+    pub(crate) fn replace_unnamed(&self, source: &Arc<DeviceSource>, session: &Arc<DeviceSession>) {
+        if source.identity().is_some() {
+            return;
+        }
+        for other in source.sessions().iter().filter(|other| !Arc::ptr_eq(other, session)) {
+            other.retire();
+        }
+        // The earlier connection may have ended, and removed the source, after it was found.
+        let mut inner = self.inner.lock();
+        if !inner.by_slug.contains_key(source.slug()) {
+            inner.add(Arc::clone(source));
+        }
     }
 
     /// Ends a session of a source for good.

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 
 use serde::de::IgnoredAny;
 use serde_json::json;
-use toolway_types::RawJson;
 use toolway_types::json::nests_deeper_than;
+use toolway_types::{RawJson, foreign_json};
 
 use crate::message::ToolCall;
 use crate::tools::ConvertedTools;
@@ -21,15 +21,15 @@ const UNREADABLE_FIELD: &str = "unreadable_arguments";
 /// Returns the arguments of a call as an object, with the property names of the converted tool. Anything else is
 /// wrapped in an object: the APIs accept only objects, and the tool's result already describes the error.
 pub(crate) fn arguments_json(call: &ToolCall, tools: &ConvertedTools) -> RawJson {
-    let text = call.arguments.trim();
+    let text = foreign_json::replace_lone_surrogates(call.arguments.trim());
     if text.is_empty() && !call.is_cut {
         return RawJson::empty_object();
     }
-    if !call.is_cut && is_object(text) && is_readable(text) {
-        let sent = tools.renamed_arguments(&call.name, text);
-        return RawJson::parse(sent.as_deref().unwrap_or(text)).unwrap_or_else(|_| RawJson::empty_object());
+    if !call.is_cut && is_object(&text) && is_readable(&text) {
+        let sent = tools.renamed_arguments(&call.name, &text);
+        return RawJson::parse(sent.as_deref().unwrap_or(&text)).unwrap_or_else(|_| RawJson::empty_object());
     }
-    wrap_unreadable(text)
+    wrap_unreadable(&text)
 }
 
 /// Returns whether every API can read a JSON text. Some reject numbers beyond the range of a double, half of a
@@ -58,7 +58,7 @@ pub(crate) fn arguments_text(call: &ToolCall) -> Cow<'_, str> {
     let text = call.arguments.as_str();
     match (text.trim().is_empty(), call.is_cut) {
         (true, false) => Cow::Borrowed("{}"),
-        (false, false) if is_object(text) => Cow::Borrowed(text),
+        (false, false) if is_object(text) => foreign_json::replace_lone_surrogates(text),
         _ => Cow::Owned(wrap_unreadable(text).get().to_owned()),
     }
 }

@@ -3,13 +3,17 @@
 
 use std::collections::VecDeque;
 
+use toolway_types::foreign_json;
+
 use crate::config::ProviderConfig;
 use crate::error::{ModelError, ModelErrorKind};
 use crate::event::ModelEvent;
 use crate::failure::{self, AttemptFailure, ProviderErrorBody};
-use crate::transport::{MAX_EVENT_BYTES, SseParser};
+use crate::transport::{MAX_EVENT_BYTES, SseEvent, SseParser};
+use split_characters::SplitCharacterJoiner;
 
 mod decoder;
+mod split_characters;
 
 pub(crate) use decoder::{DONE_MARKER, DecoderState, ResponseDecoder, ResponseProgress};
 
@@ -34,10 +38,16 @@ pub(crate) struct ResponseReader {
 enum BodyFormat {
     /// Only white space so far.
     Unknown(Vec<u8>),
-    EventStream(SseParser),
+    EventStream(Box<EventStream>),
     Json(Vec<u8>),
     /// A web page instead of a response.
     HtmlPage(Vec<u8>),
+}
+
+#[derive(Default)]
+struct EventStream {
+    events: SseParser,
+    joiner: SplitCharacterJoiner,
 }
 
 impl ResponseReader {
@@ -90,7 +100,7 @@ impl ResponseReader {
             BodyFormat::Unknown(_) => Err(failure::truncated_response(config)),
             BodyFormat::HtmlPage(page) => Err(html_page_failure(config, page)),
             BodyFormat::Json(body) => {
-                let body = String::from_utf8_lossy(body);
+                let body = foreign_json::repair(body);
                 let body = body.trim_start_matches('\u{FEFF}');
                 let decoded = self.decoder.decode_whole(body, out);
                 // A text that ends in its middle is no text of another API.
@@ -99,10 +109,16 @@ impl ResponseReader {
                     _ => decoded,
                 }
             }
-            BodyFormat::EventStream(events) => {
-                if self.decoder.state().progress != ResponseProgress::Done
-                    && let Some(last) = events.last_event()
-                    && let Err(failure) = self.decoder.decode_event(&last, out)
+            BodyFormat::EventStream(stream) => {
+                let mut decode = |event: &SseEvent<'_>| match self.decoder.state().progress {
+                    ResponseProgress::Done => Ok(()),
+                    _ => self.decoder.decode_event(event, out),
+                };
+                let last = match stream.events.last_event() {
+                    Some(last) => stream.joiner.push(&last, &mut decode),
+                    None => Ok(()),
+                };
+                if let Err(failure) = last.and_then(|()| stream.joiner.finish(&mut decode))
                     && failure.error.kind != ModelErrorKind::Protocol
                 {
                     // An error that is whole counts; half an event is nothing but the cut.
@@ -137,14 +153,18 @@ impl ResponseReader {
                     ));
                 }
             }
-            BodyFormat::EventStream(events) => {
+            BodyFormat::EventStream(stream) => {
+                let EventStream { events, joiner } = stream.as_mut();
                 events.push(bytes);
                 while self.decoder.state().progress != ResponseProgress::Done {
                     let event = events.next_event();
                     let event =
                         event.map_err(|error| failure::protocol_failure(config, &error.to_string(), ""))?;
                     let Some(event) = event else { break };
-                    self.decoder.decode_event(&event, out)?;
+                    joiner.push(&event, |event| match self.decoder.state().progress {
+                        ResponseProgress::Done => Ok(()),
+                        _ => self.decoder.decode_event(event, out),
+                    })?;
                 }
             }
         }
@@ -160,12 +180,12 @@ fn detect_format(body: &[u8]) -> Option<BodyFormat> {
     }
     let text = body.strip_prefix(MARK).unwrap_or(body);
     match text.iter().find(|byte| !byte.is_ascii_whitespace()) {
-        None if body.len() > MAX_SHOWN_BYTES => Some(BodyFormat::EventStream(SseParser::default())),
+        None if body.len() > MAX_SHOWN_BYTES => Some(BodyFormat::EventStream(Box::default())),
         None => None,
         // No line of a stream begins so.
         Some(b'{' | b'[') => Some(BodyFormat::Json(Vec::new())),
         Some(b'<') => Some(BodyFormat::HtmlPage(Vec::new())),
-        Some(_) => Some(BodyFormat::EventStream(SseParser::default())),
+        Some(_) => Some(BodyFormat::EventStream(Box::default())),
     }
 }
 

@@ -1,11 +1,13 @@
 //! Tool results as text for a model. The text is the JSON object of [`ResultEnvelope`]. It describes images, audio and
 //! other binary content, because a model can't read base64.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 use serde_json::{Value, json};
 use toolway_types::picture::{PictureFormat, decoded_len, describe_picture, media_type_of};
-use toolway_types::{ContentPart, Outcome, ResultEnvelope, ToolOutput};
+use toolway_types::{ContentPart, Outcome, ResultEnvelope, ToolOutput, foreign_json};
 
 use crate::message::ToolResult;
 
@@ -41,7 +43,12 @@ pub(crate) fn envelope_text(outcome: &Outcome, pictures: ImagePlacement, kinds: 
         _ => serde_json::to_string(&ResultEnvelope(outcome)),
     };
     // Serialization can't fail: all keys are strings.
-    written.unwrap_or_default()
+    let written = written.unwrap_or_default();
+    // A structured result keeps half a surrogate pair, which some APIs refuse, now and with every later request.
+    match foreign_json::replace_lone_surrogates(&written) {
+        Cow::Owned(repaired) => repaired,
+        Cow::Borrowed(_) => written,
+    }
 }
 
 /// Returns the images of a result that the model accepts, as pairs of base64 and media type.

@@ -7,8 +7,11 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
+
+use crate::foreign_json;
 
 /// Maximum number of values in a JSON document from outside. Each takes tens of bytes when it is parsed, so a
 /// few megabytes of `[0,0,…` would take hundreds.
@@ -56,11 +59,19 @@ impl RawJson {
         self.0.get()
     }
 
-    /// Deserializes the text into a type.
+    /// Deserializes the text into a type. Half a surrogate pair reads as U+FFFD.
     ///
     /// # Errors
     /// Fails if the value does not have the type's form.
-    pub fn to<'a, T: Deserialize<'a>>(&'a self) -> Result<T, serde_json::Error> {
+    pub fn to<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
+        foreign_json::from_str(self.0.get())
+    }
+
+    /// Deserializes the text into a type that borrows from it.
+    ///
+    /// # Errors
+    /// Fails if the value does not have the type's form, or if a text in it has half a surrogate pair.
+    pub fn to_borrowed<'a, T: Deserialize<'a>>(&'a self) -> Result<T, serde_json::Error> {
         serde_json::from_str(self.0.get())
     }
 
@@ -236,6 +247,13 @@ mod tests {
         let raw: RawJson = serde_json::from_str(text).unwrap();
         assert_eq!(raw.get(), text);
         assert_eq!(serde_json::to_string(&raw).unwrap(), text);
+    }
+
+    #[test]
+    fn half_a_surrogate_pair_stays_in_the_text_and_reads_as_a_replacement() {
+        let raw = RawJson::parse(r#"{"a":"x \ud83d"}"#).unwrap();
+        assert_eq!(raw.get(), r#"{"a":"x \ud83d"}"#);
+        assert_eq!(raw.to_value(), serde_json::json!({"a": "x \u{FFFD}"}));
     }
 
     #[test]

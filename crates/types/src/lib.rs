@@ -7,6 +7,7 @@ pub mod clock;
 pub mod content;
 pub mod envelope;
 pub mod error;
+pub mod foreign_json;
 pub mod id;
 pub mod json;
 pub mod name;

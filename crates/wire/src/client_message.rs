@@ -127,9 +127,9 @@ structs! {
         /// Id of the `tool_call_request`.
         id: String,
         /// Result as text. Never parsed, even if it contains JSON.
-        #[serde(default, deserialize_with = "null_is_default")]
+        #[serde(default)]
         #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
-        output: String,
+        output: ToolResultOutput,
         /// False if the tool failed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         success: Option<bool>,
@@ -240,6 +240,39 @@ structs! {
     CancelCall {
         /// Id given in `call_tool`.
         id: String,
+    }
+}
+
+/// Field `output` of the message `tool_result`.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+#[serde(untagged)]
+pub enum ToolResultOutput {
+    /// Result as text.
+    Text(String),
+    /// Another JSON value, from devices of version 1.
+    Json(RawJson),
+}
+
+impl Default for ToolResultOutput {
+    fn default() -> Self {
+        Self::Text(String::new())
+    }
+}
+
+impl<T: Into<String>> From<T> for ToolResultOutput {
+    fn from(text: T) -> Self {
+        Self::Text(text.into())
+    }
+}
+
+impl<'de> serde::Deserialize<'de> for ToolResultOutput {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw = RawJson::deserialize(deserializer)?;
+        match raw.get().as_bytes() {
+            b"null" => Ok(Self::default()),
+            [b'"', ..] => raw.to().map(Self::Text).map_err(serde::de::Error::custom),
+            _ => Ok(Self::Json(raw)),
+        }
     }
 }
 

@@ -1,9 +1,14 @@
 //! Encoding and decoding of frames.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use toolway_types::RawJson;
+use serde_json::value::RawValue;
 use toolway_types::json::{MAX_VALUES, has_more_values_than, nests_deeper_than};
 use toolway_types::text::shorten_error;
+use toolway_types::{RawJson, foreign_json};
 
 /// Maximum nesting depth of a frame's JSON.
 pub const MAX_DEPTH: usize = 128;
@@ -41,15 +46,54 @@ impl FrameError {
     }
 }
 
-/// Only the tag of a frame.
-#[derive(Deserialize)]
-pub(crate) struct TypeTag<'a> {
-    #[serde(borrow, default, rename = "type")]
-    kind: Option<std::borrow::Cow<'a, str>>,
+/// Type and id of a frame that can't be decoded, as far as they are readable.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct UndecodedFrame {
+    /// Type of the message.
+    pub kind: Option<String>,
+    /// The message's `id`.
+    pub id: Option<String>,
 }
 
+impl UndecodedFrame {
+    /// Finds type and id in a frame, which need not be JSON.
+    #[must_use]
+    pub fn find(frame: &str) -> Self {
+        let mut found = Self::default();
+        for member in foreign_json::broken_members(frame.as_bytes()) {
+            let field = match member.name {
+                b"type" => &mut found.kind,
+                b"id" => &mut found.id,
+                _ => continue,
+            };
+            *field = member.as_text().or_else(|| member.as_word().map(Cow::into_owned));
+            if found.kind.is_some() && found.id.is_some() {
+                break;
+            }
+        }
+        found
+    }
+
+    /// Id of the call that a device wanted to answer with this frame.
+    #[must_use]
+    pub fn answered_call(&self) -> Option<&str> {
+        self.id.as_deref().filter(|_| matches!(self.kind.as_deref(), Some("tool_result" | "tool_error")))
+    }
+}
+
+/// Only the tag of a frame.
+#[derive(Deserialize)]
+pub(crate) struct TypeTag {
+    #[serde(default, rename = "type")]
+    kind: Option<String>,
+}
+
+/// Fields whose values are passed on or read later, with their own bytes.
+const RAW_FIELDS: &[&str] =
+    &["args", "authorize_intent", "messages", "output", "result", "structured", "tools"];
+
 /// Reads the tag of a frame.
-pub(crate) fn tag(text: &str) -> Result<std::borrow::Cow<'_, str>, FrameError> {
+pub(crate) fn tag(text: &str) -> Result<String, FrameError> {
     if nests_deeper_than(text, MAX_DEPTH) {
         return Err(FrameError::InvalidJson(format!("it is nested deeper than {MAX_DEPTH} levels")));
     }
@@ -60,10 +104,10 @@ pub(crate) fn tag(text: &str) -> Result<std::borrow::Cow<'_, str>, FrameError> {
     if !is_object(text) {
         return Err(FrameError::InvalidJson("it must be a JSON object, which starts with {".into()));
     }
-    match serde_json::from_str::<TypeTag<'_>>(text) {
+    match foreign_json::from_str::<TypeTag>(text) {
         Ok(TypeTag { kind: Some(kind) }) => Ok(kind),
         Ok(TypeTag { kind: None }) => Err(FrameError::UnknownType(String::new())),
-        Err(tag_error) => match serde_json::from_str::<serde_json::Value>(text) {
+        Err(tag_error) => match foreign_json::from_str::<serde_json::Value>(text) {
             Ok(_) => Err(FrameError::UnknownType(String::new())),
             Err(_) => Err(FrameError::InvalidJson(shorten_error(&tag_error))),
         },
@@ -83,16 +127,35 @@ pub(crate) fn present<'de, D: serde::Deserializer<'de>>(
 }
 
 /// Deserializes the fields of a frame with a known tag.
-pub(crate) fn fields<'a, T: Deserialize<'a>>(kind: &str, text: &'a str) -> Result<T, FrameError> {
-    #[derive(Deserialize)]
-    struct IdField {
-        id: String,
+pub(crate) fn fields<T: DeserializeOwned>(kind: &str, text: &str) -> Result<T, FrameError> {
+    let error = match serde_json::from_str(text) {
+        Ok(fields) => return Ok(fields),
+        Err(error) => error,
+    };
+    // Half a surrogate pair costs only itself. Values of other parties keep theirs, if they are passed on as bytes.
+    for repaired in [repair_own_fields(text), foreign_json::replace_lone_surrogates(text)] {
+        if let Cow::Owned(repaired) = repaired
+            && let Ok(fields) = serde_json::from_str(&repaired)
+        {
+            return Ok(fields);
+        }
     }
-    serde_json::from_str(text).map_err(|error| FrameError::BadField {
-        kind: kind.to_owned(),
-        reason: shorten_error(&error),
-        id: serde_json::from_str::<IdField>(text).ok().map(|it| it.id),
-    })
+    let id = UndecodedFrame::find(text).id;
+    Err(FrameError::BadField { kind: kind.to_owned(), reason: shorten_error(&error), id })
+}
+
+/// Replaces half surrogate pairs, except in [`RAW_FIELDS`].
+fn repair_own_fields(text: &str) -> Cow<'_, str> {
+    let Ok(fields) = serde_json::from_str::<BTreeMap<Cow<'_, str>, &RawValue>>(text) else {
+        return Cow::Borrowed(text);
+    };
+    let offset = |raw: &RawValue| raw.get().as_ptr().addr() - text.as_ptr().addr();
+    let kept: Vec<_> = fields
+        .iter()
+        .filter(|(name, _)| RAW_FIELDS.contains(&name.as_ref()))
+        .map(|(_, raw)| offset(raw)..offset(raw) + raw.get().len())
+        .collect();
+    foreign_json::replace_lone_surrogates_except(text, |at| kept.iter().any(|range| range.contains(&at)))
 }
 
 /// Serializes a message as a frame.
@@ -122,7 +185,7 @@ macro_rules! messages {
             /// [`FrameError`](crate::FrameError) describes the problem; the connection remains usable.
             pub fn decode(text: &str) -> Result<Self, $crate::FrameError> {
                 let kind = $crate::codec::tag(text)?;
-                match kind.as_ref() {
+                match kind.as_str() {
                     $($tag => $crate::codec::fields::<$fields>($tag, text).map(Self::$variant),)+
                     other => Err($crate::FrameError::UnknownType(toolway_types::text::truncate(
                         other,

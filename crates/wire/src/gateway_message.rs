@@ -10,6 +10,9 @@ use toolway_types::{CallId, ContentPart, Outcome, RawJson, ResultEnvelope};
 use crate::codec::{messages, present, structs, write};
 use crate::limits::ConnectionLimits;
 
+/// Usual number of characters of a token, for estimates.
+const CHARACTERS_PER_TOKEN: usize = 4;
+
 messages! {
     /// A message from the gateway.
     GatewayMessage {
@@ -111,7 +114,7 @@ structs! {
         count: usize,
         /// Number of this connection's live tools.
         registered: usize,
-        /// Refused tools with reasons. Since 2.
+        /// Refused tools with reasons. Version 1 clients ignore it.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         rejected: Vec<Rejected>,
     }
@@ -229,7 +232,8 @@ structs! {
 
     /// The message `debug_prompt`.
     DebugPrompt {
-        /// Messages sent to the model; each message's content is a string.
+        /// Messages sent to the model; each message's content is a string. In version 1 one string, which contains
+        /// them as JSON.
         messages: Vec<RawJson>,
     }
 
@@ -315,6 +319,26 @@ structs! {
         /// Specific reason of a failed turn. Since 2.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
+        /// `id` of the message that the gateway could not read, if the message had one. Since 2.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        id: Option<String>,
+    }
+}
+
+impl DebugPrompt {
+    /// Writes the frame for version 1: the messages as one JSON text, and an estimate of their tokens.
+    #[must_use]
+    pub fn write_version_1(&self) -> String {
+        #[derive(Serialize)]
+        struct DebugPromptFrame<'a> {
+            #[serde(rename = "type")]
+            kind: &'static str,
+            messages: &'a str,
+            estimated_tokens: usize,
+        }
+        let messages = write(&self.messages);
+        let estimated_tokens = messages.chars().count().div_ceil(CHARACTERS_PER_TOKEN);
+        write(&DebugPromptFrame { kind: "debug_prompt", messages: &messages, estimated_tokens })
     }
 }
 

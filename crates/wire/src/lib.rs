@@ -13,7 +13,7 @@ pub mod pairing;
 pub mod schema;
 
 pub use client_message::ClientMessage;
-pub use codec::{FrameError, MAX_DEPTH};
+pub use codec::{FrameError, MAX_DEPTH, UndecodedFrame};
 pub use gateway_message::GatewayMessage;
 
 /// Newest version of the protocol.

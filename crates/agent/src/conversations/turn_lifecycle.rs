@@ -32,7 +32,9 @@ impl Conversations {
         self: &Arc<Self>,
         turn: TurnRequest,
     ) -> Result<TurnViewer, StartTurnError> {
-        let TurnRequest { session, principal, agent, input, registration: own, questions, debug, time_zone } =
+        let TurnRequest {
+            session, title, principal, agent, input, registration: own, questions, debug, time_zone
+        } =
             turn;
         validate_id(&session)?;
         let message = match input {
@@ -75,8 +77,15 @@ impl Conversations {
             (HistoryTarget::Ephemeral, true)
         };
         // A new session has no other messages.
-        let all_there_is: Vec<_> = message.filter(|_| is_new_session).into_iter().collect();
-        let title_is_wanted = settings.titles && known.is_none_or(|known| known.title_by == TitleBy::Nobody);
+        let all_there_is: Vec<_> = message.filter(|_| begun.is_new_session).into_iter().collect();
+        let title = title.filter(|_| begun.is_new_session);
+        let title_is_wanted =
+            settings.titles && title.is_none() && known.is_none_or(|known| known.title_by == TitleBy::Nobody);
+        if let Some(title) = title
+            && let Err(error) = self.rename(&principal, &session, &title).await
+        {
+            tracing::warn!(%error, "the title of a new session could not be stored");
+        }
         let task = TurnTask {
             deps: Arc::clone(&self.deps),
             id,

@@ -268,6 +268,7 @@ impl ConversationHarness {
     pub(crate) fn turn_request(&self, says: &str) -> TurnRequest {
         TurnRequest {
             session: "s".into(),
+            title: None,
             principal: client("ann"),
             agent: None,
             input: TurnInput::Message(vec![MessagePart::text(says)]),

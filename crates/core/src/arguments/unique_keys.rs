@@ -1,14 +1,26 @@
 //! Parses JSON, and refuses an object with a duplicate name. The parsed value is validated and recorded, but
 //! the tool receives the text: another parser could read a duplicate name differently.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
-use toolway_types::RawJson;
+use toolway_types::{RawJson, foreign_json};
 
 pub(super) fn parse_value(raw: &RawJson) -> Result<Value, serde_json::Error> {
-    let mut parser = serde_json::Deserializer::from_str(raw.get());
+    let error = match parse_text(raw.get()) {
+        Ok(value) => return Ok(value),
+        Err(error) => error,
+    };
+    match foreign_json::replace_lone_surrogates(raw.get()) {
+        Cow::Borrowed(_) => Err(error),
+        Cow::Owned(repaired) => parse_text(&repaired),
+    }
+}
+
+fn parse_text(text: &str) -> Result<Value, serde_json::Error> {
+    let mut parser = serde_json::Deserializer::from_str(text);
     let value = UniqueKeysVisitor.deserialize(&mut parser)?;
     parser.end()?;
     Ok(value)

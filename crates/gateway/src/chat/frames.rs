@@ -72,6 +72,9 @@ pub(crate) fn event_frame(event: TurnEvent, version: u32) -> Option<ChatFrame> {
         TurnEvent::Notice { code: NoticeCode::ToolsLeftOut | NoticeCode::PartsReplaced, message } => {
             ChatFrame::of(Thinking { content: format!("[{message}]\n") })
         }
+        TurnEvent::DebugPrompt(messages) if !is_newer => {
+            ChatFrame { kind: "debug_prompt", text: DebugPrompt { messages }.write_version_1() }
+        }
         TurnEvent::DebugPrompt(messages) => ChatFrame::of(DebugPrompt { messages }),
         TurnEvent::Ended(end) => end_frame(end, version),
         TurnEvent::TitleGenerated(title) => ChatFrame::of(TitleUpdated { title }),
@@ -125,6 +128,7 @@ pub(crate) fn error_message(why: TurnFailure) -> ErrorMessage {
         code: Some(failure_code(code).to_owned()),
         hint,
         reason: Some(serialized_name(&code)),
+        id: None,
     }
 }
 

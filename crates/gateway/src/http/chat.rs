@@ -78,11 +78,16 @@ async fn chat(
     let read = |bytes: &[u8]| parse_json::<ChatRequest>(bytes).and_then(read_request);
     let asked = parse_apart(&app, &token.principal, received.bytes, read).await?;
     let time_zone = client_time_zone(&app, &headers).await?;
-    let open = OpenSession { id: asked.session_id.as_deref(), agent: asked.agent.as_deref() };
+    let open = OpenSession {
+        id: asked.session_id.as_deref(),
+        agent: asked.agent.as_deref(),
+        ..OpenSession::default()
+    };
     let opened = app.chat.conversations.open(&token.principal, open).await?;
     let (sender, receiver) = mpsc::channel(MAX_QUEUED_EVENTS);
     let turn = TurnRequest {
         session: Arc::clone(&opened.id),
+        title: None,
         principal: Arc::clone(&token.principal),
         agent: Some(Arc::clone(&opened.agent)),
         input: asked.input,

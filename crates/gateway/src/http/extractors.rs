@@ -11,8 +11,8 @@ use http::{HeaderMap, StatusCode};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde::de::DeserializeOwned;
 use tokio::time::Instant;
-use toolway_types::Principal;
 use toolway_types::json::{MAX_VALUES, has_more_values_than, nests_deeper_than};
+use toolway_types::{Principal, foreign_json};
 use toolway_wire::MAX_DEPTH;
 
 use super::ApiError;
@@ -290,16 +290,14 @@ pub fn parse_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
         let words = "the body has the wrong form: it must be a JSON object";
         return Err(ApiError::malformed(words).with_hint("/api/openapi.json describes the body"));
     }
-    let text = std::str::from_utf8(bytes).map_err(|error| {
-        ApiError::malformed(format!("the body is not JSON: {error}")).with_hint("send it in UTF-8")
-    })?;
+    let text = String::from_utf8_lossy(bytes);
     check_value_count(bytes)?;
     // The parser skips values that are kept as text, at any depth. Nothing else could parse them again.
-    if nests_deeper_than(text, MAX_DEPTH) {
+    if nests_deeper_than(&text, MAX_DEPTH) {
         let words = format!("the body is nested deeper than {MAX_DEPTH} levels");
         return Err(ApiError::malformed(words).with_hint("send deep values as JSON in a string"));
     }
-    serde_json::from_str(text).map_err(|error| {
+    foreign_json::from_str(&text).map_err(|error| {
         let what = match error.classify() {
             serde_json::error::Category::Data => "the body has the wrong form",
             _ => "the body is not JSON",

@@ -12,13 +12,14 @@ use utoipa::openapi::request_body::RequestBody;
 use utoipa::openapi::schema::{Schema, Type};
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme};
 use utoipa::openapi::{
-    ComponentsBuilder, Content, InfoBuilder, OpenApi, OpenApiBuilder, Ref, RefOr, Required,
+    ComponentsBuilder, Content, Deprecated, InfoBuilder, OpenApi, OpenApiBuilder, Ref, RefOr, Required,
     Response as Described, ResponseBuilder,
 };
 use utoipa::{PartialSchema, ToSchema};
 
 use super::error::internal;
 use super::resources::{ApiRoutes, resources};
+use super::version_1;
 use crate::http::AuthenticatedCaller;
 
 const BEARER: &str = "token";
@@ -55,7 +56,13 @@ pub fn document() -> OpenApi {
     let mut document = super::resources().describe(head());
     for item in document.paths.paths.values_mut() {
         let operations = [&mut item.get, &mut item.put, &mut item.post, &mut item.delete, &mut item.patch];
-        operations.into_iter().flatten().for_each(complete);
+        operations.into_iter().flatten().for_each(|operation| {
+            complete(operation);
+            let tags = operation.tags.iter().flatten();
+            if tags.into_iter().any(|tag| tag == version_1::TAG) {
+                operation.deprecated = Some(Deprecated::True);
+            }
+        });
     }
     document
 }

@@ -12,15 +12,15 @@ use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use toolway_agent::conversations::{AbortStatus, ExportFormat, SessionListOptions};
 use toolway_api::ErrorResponse;
 use toolway_api::sessions::{
-    AbortTurnResponse, ExportSessionQuery, ListMessagesQuery, ListSessionsQuery, MessageList,
-    RemoveSessionQuery, RenameSessionRequest, SessionDetail, SessionExportFormat, SessionList,
-    SessionSummary,
+    AbortTurnResponse, ExportSessionQuery, ListMessagesQuery, ListSessionsQuery, RemoveSessionQuery,
+    RenameSessionRequest, SessionDetail, SessionExportFormat, SessionSummary,
 };
+use toolway_api::version_1::{MessageRows, SessionRows};
 
 pub(super) use self::view::token_usage;
 use self::view::{message_list, session_detail, session_list, session_summary};
 use super::resources::{ApiRoutes, resources};
-use super::{ApiError, JsonBody, PathParams, QueryParams};
+use super::{ApiError, JsonBody, PathParams, QueryParams, version_1};
 use crate::access::RecordAccess;
 use crate::chat::ChatService;
 use crate::http::AuthenticatedCaller;
@@ -41,7 +41,7 @@ pub(super) fn routes() -> ApiRoutes {
     operation_id = "list_sessions",
     params(ListSessionsQuery),
     responses(
-        (status = 200, description = "A page of sessions.", body = SessionList),
+        (status = 200, description = "A page of sessions.", body = SessionRows),
         (status = 503, description = "The database failed.", body = ErrorResponse),
     )
 )]
@@ -49,7 +49,7 @@ async fn list(
     AuthenticatedCaller(token): AuthenticatedCaller,
     State(chat): State<Arc<ChatService>>,
     QueryParams(query): QueryParams<ListSessionsQuery>,
-) -> Result<Json<SessionList>, ApiError> {
+) -> Result<Json<SessionRows>, ApiError> {
     if let Some(text) = &query.search {
         check_search(text)?;
     }
@@ -61,7 +61,7 @@ async fn list(
         limit: Some(page_size(query.limit)?),
     };
     let list = chat.conversations.list(&token.principal, &filter).await?;
-    Ok(Json(session_list(list)))
+    Ok(Json(version_1::session_rows(session_list(list))))
 }
 
 /// Show a session
@@ -155,7 +155,7 @@ async fn remove(
     operation_id = "list_messages",
     params(("id" = String, Path, description = "The session's id."), ListMessagesQuery),
     responses(
-        (status = 200, description = "The messages.", body = MessageList),
+        (status = 200, description = "The messages.", body = MessageRows),
         (status = 404, description = "The session does not exist.", body = ErrorResponse),
         (status = 503, description = "The database failed.", body = ErrorResponse),
     )
@@ -165,10 +165,10 @@ async fn messages(
     State(chat): State<Arc<ChatService>>,
     PathParams(id): PathParams<String>,
     QueryParams(query): QueryParams<ListMessagesQuery>,
-) -> Result<Json<MessageList>, ApiError> {
+) -> Result<Json<MessageRows>, ApiError> {
     let limit = page_size(query.limit)?;
     let list = chat.conversations.messages(&token.principal, &id, query.before_seq, limit).await?;
-    Ok(Json(message_list(list)))
+    Ok(Json(version_1::message_rows(message_list(list))))
 }
 
 /// Export a session

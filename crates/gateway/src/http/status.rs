@@ -1,13 +1,15 @@
-//! `GET /api/status`: the state of the gateway, for its owner.
+//! `GET /api/status`: the state of the gateway. Only its owner sees all of it.
 
 use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
 use toolway_api::gateway::{GatewayStatus, ModelProviderStatus};
+use toolway_api::version_1::{OwnerStatus, StatusView};
 
 use super::resources::{ApiRoutes, resources};
-use crate::http::AuthenticatedOwner;
+use super::version_1;
+use crate::http::AuthenticatedCaller;
 use crate::state::AppState;
 
 pub(super) fn routes() -> ApiRoutes {
@@ -15,14 +17,23 @@ pub(super) fn routes() -> ApiRoutes {
 }
 
 /// Show the state of the gateway
+///
+/// Other callers than the owner see only what apps of version 1 read.
 #[utoipa::path(
     get,
     path = "/api/status",
     tag = "gateway",
     operation_id = "get_status",
-    responses((status = 200, description = "The state.", body = GatewayStatus))
+    responses((status = 200, description = "The state.", body = StatusView))
 )]
-async fn status(_: AuthenticatedOwner, State(app): State<Arc<AppState>>) -> Json<GatewayStatus> {
+async fn status(
+    AuthenticatedCaller(token): AuthenticatedCaller,
+    State(app): State<Arc<AppState>>,
+) -> Json<StatusView> {
+    let companion = version_1::companion_status(&app, &token);
+    if !token.role().is_owner() {
+        return Json(StatusView::Companion(companion));
+    }
     let readings = app.metrics_snapshot();
     let models = app.chat.models.list().await.into_iter().map(|model| ModelProviderStatus {
         name: model.name,
@@ -30,7 +41,7 @@ async fn status(_: AuthenticatedOwner, State(app): State<Arc<AppState>>) -> Json
         model: model.model,
         key_present: model.key.map(|key| key.present),
     });
-    Json(GatewayStatus {
+    let status = GatewayStatus {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         protocol_version: toolway_wire::VERSION,
         url: app.address.own_url(),
@@ -48,5 +59,6 @@ async fn status(_: AuthenticatedOwner, State(app): State<Arc<AppState>>) -> Json
         models: models.collect(),
         agents: app.chat.agents.list().into_iter().map(|view| view.definition.name.clone()).collect(),
         warnings: app.warnings(),
-    })
+    };
+    Json(StatusView::Owner(Box::new(OwnerStatus { status, companion })))
 }

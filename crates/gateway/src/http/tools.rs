@@ -11,6 +11,7 @@ use toolway_api::event_stream::StreamEvent;
 use toolway_api::tools::{
     CallToolRequest, CallToolResponse, CallableToolList, ShowToolQuery, ToolView, ToolViewOrConversion,
 };
+use toolway_api::version_1::ToolRow;
 use toolway_api::{ErrorDetail, ErrorResponse};
 use toolway_core::{
     CallRequest, Engine, EntryPoint, MAX_IDEMPOTENCY_KEY_BYTES, RawArguments, Tool, ToolLookup, ToolSpec,
@@ -21,7 +22,7 @@ use toolway_types::{Code, RawJson, ToolId};
 use super::call_response::{call_response, call_with_token};
 use super::extractors::{expect_json, parse_apart, parse_optional_json, read_large_body};
 use super::resources::{ApiRoutes, resources};
-use super::{ApiError, PathParams, QueryParams, call_stream, client_time_zone, conversion};
+use super::{ApiError, PathParams, QueryParams, call_stream, client_time_zone, conversion, version_1};
 use crate::access::TokenState;
 use crate::http::AuthenticatedCaller;
 use crate::sources::device_source::DevicePresence;
@@ -75,17 +76,18 @@ fn caller(token: &TokenState) -> toolway_core::Caller {
     path = "/api/tools",
     tag = "tools",
     operation_id = "list_tools",
-    responses((status = 200, description = "The tools that the caller may call.", body = CallableToolList<ToolView>))
+    responses((status = 200, description = "The tools that the caller may call.", body = CallableToolList<ToolRow>))
 )]
 async fn list(
     AuthenticatedCaller(token): AuthenticatedCaller,
     State(app): State<Arc<AppState>>,
-) -> Json<CallableToolList<ToolView>> {
+) -> Json<CallableToolList<ToolRow>> {
     let caller = caller(&token);
     let snapshot = app.registry.snapshot();
     let policy = app.engine.policy();
     let mine = snapshot.tools().filter(|(id, tool)| policy.may_use(&caller, id, Some(tool.spec())));
-    let tools = mine.map(|(id, tool)| tool_view(&app, &id, tool, &caller)).collect();
+    let row = |tool: ToolView| version_1::tool_row(&app, tool);
+    let tools = mine.map(|(id, tool)| row(tool_view(&app, &id, tool, &caller))).collect();
     Json(CallableToolList { spec_version: toolway_types::spec::SPEC_VERSION, tools })
 }
 

@@ -96,6 +96,11 @@ impl ChatClient {
         }
     }
 
+    /// Returns the id of the open session.
+    pub(super) fn session(&self) -> Option<&Arc<str>> {
+        self.conversation.session()
+    }
+
     pub(super) async fn open_session(&mut self, cx: &SocketContext) -> Result<(), CloseReason> {
         self.conversation.open_session(cx).await
     }

@@ -61,6 +61,25 @@ pub(super) struct SocketContext {
     pub(super) hello: Option<Connect>,
     /// Time zone from `connect`.
     pub(super) time_zone: Option<Arc<str>>,
+    /// The open session of a chat connection.
+    pub(super) session: Option<Arc<str>>,
+}
+
+/// The client that a turn is shown to. Cheap to clone, so that a turn can outlive the connection.
+#[derive(Clone)]
+pub(super) struct TurnAudience {
+    pub(super) app: Arc<AppState>,
+    pub(super) token: Arc<TokenState>,
+    pub(super) outbox: Outbox,
+    /// The protocol version of the client.
+    pub(super) version: u32,
+}
+
+impl TurnAudience {
+    pub(super) async fn send_error(&self, error: ErrorMessage) -> Result<(), PeerGone> {
+        self.app.metrics.record_refusal(error.code.as_deref().unwrap_or_default());
+        self.outbox.send(GatewayMessage::from(error).encode()).await
+    }
 }
 
 impl SocketContext {
@@ -69,6 +88,16 @@ impl SocketContext {
         self.version = self.version.max(hello.v.unwrap_or(1).clamp(1, VERSION));
         self.hello = Some(hello);
         self.time_zone = time_zone;
+    }
+
+    /// Returns the client that turns of this connection are shown to.
+    pub(super) fn audience(&self) -> TurnAudience {
+        TurnAudience {
+            app: Arc::clone(&self.app),
+            token: Arc::clone(&self.token),
+            outbox: self.outbox.clone(),
+            version: self.version,
+        }
     }
 
     /// Returns the identity that the peer claims.
@@ -93,10 +122,21 @@ impl SocketContext {
     }
 
     pub(super) async fn send_error(&self, code: &str, message: impl Into<String>) -> Result<(), CloseReason> {
+        self.send_error_about(code, message, None).await
+    }
+
+    /// Sends an error about the message with this id.
+    pub(super) async fn send_error_about(
+        &self,
+        code: &str,
+        message: impl Into<String>,
+        id: Option<String>,
+    ) -> Result<(), CloseReason> {
         self.app.metrics.record_refusal(code);
         self.send(ErrorMessage {
             message: shorten(&message.into(), MAX_MESSAGE),
             code: Some(code.to_owned()),
+            id: id.filter(|_| self.version >= 2),
             ..ErrorMessage::default()
         })
         .await

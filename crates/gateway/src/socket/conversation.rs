@@ -2,27 +2,22 @@
 //! elsewhere and continue when the connection ends.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
-use tokio::sync::Mutex;
-use toolway_agent::conversations::{
-    AbortStatus, OpenSession, OpenSessionError, OpenedSession, StartTurnError,
-};
-use toolway_agent::event::TurnEvent;
-use toolway_agent::turn::{ConnectionRegistration, TurnInput, TurnRequest, TurnViewer};
+use toolway_agent::conversations::{AbortStatus, OpenSession, OpenSessionError, OpenedSession};
+use toolway_agent::turn::{ConnectionRegistration, TurnInput, TurnRequest};
 use toolway_core::consent::QuestionSink;
-use toolway_store::StoreError;
 use toolway_wire::client_message::UserMessage;
 use toolway_wire::error_code;
-use toolway_wire::gateway_message::{AbortAck, ErrorMessage, SessionStart};
+use toolway_wire::gateway_message::{AbortAck, SessionStart};
 
 use super::close::{CloseReason, GOING_AWAY, INTERNAL};
 use super::context::{PARSE_BLOCKING_THRESHOLD, SocketContext, SocketParams};
 use super::questions;
-use crate::chat::frames;
+use super::shown_turns::{ShownTurns, TurnOrigin};
+use super::turn_refusal::send_turn_refusal;
+use super::waiting_message::WaitingMessage;
 use crate::chat::input::{self, BadMessage};
-use crate::chat::turn_watcher::{FollowedTurn, TurnWatcher, WatcherGone, follow_turn};
-use crate::outbox::Outbox;
+use crate::outbox::PeerGone;
 
 /// Session id that clients of version 1 send if they read null as a text.
 const NULL: &str = "null";
@@ -36,24 +31,8 @@ pub(crate) struct SocketConversation {
     opened: Option<OpenedSession>,
     /// The tools of the connection, for its turns.
     own_registration: ConnectionRegistration,
-    /// The turns that are shown to the client: a running one, and earlier ones that may still get a title.
-    shown_turns: Vec<ShownTurn>,
-}
-
-/// A turn that is shown to the client.
-#[derive(Debug)]
-struct ShownTurn {
-    is_running: Arc<AtomicBool>,
-    /// Locked while a frame of the turn is sent; false once no more may be sent.
-    may_show: Arc<Mutex<bool>>,
-}
-
-/// Sends events of a turn to the client.
-struct SocketTurnWatcher {
-    outbox: Outbox,
-    version: u32,
-    is_running: Arc<AtomicBool>,
-    may_show: Arc<Mutex<bool>>,
+    shown_turns: ShownTurns,
+    waiting_message: WaitingMessage,
 }
 
 impl SocketConversation {
@@ -75,24 +54,18 @@ impl SocketConversation {
         self.own_registration.set(None);
     }
 
-    /// Stops sending events of turns. No frame of them is sent after this returns.
-    async fn stop_showing(&mut self) {
-        for shown in self.shown_turns.drain(..) {
-            *shown.may_show.lock().await = false;
-        }
-    }
-
-    fn is_turn_running(&self) -> bool {
-        self.shown_turns.iter().any(|shown| shown.is_running.load(Ordering::SeqCst))
-    }
-
     /// Opens the requested session or a new one, informs the client, and shows the running turn. If the
     /// session can't be opened, the client gets an error.
     pub(super) async fn open_session(&mut self, cx: &SocketContext) -> Result<(), CloseReason> {
-        self.stop_showing().await;
+        self.shown_turns.stop_showing().await;
         self.opened = None;
         let wanted = self.requested.clone();
-        let open = OpenSession { id: wanted.as_deref(), agent: cx.params.persona.as_deref() };
+        let open = OpenSession {
+            id: wanted.as_deref(),
+            agent: cx.params.persona.as_deref(),
+            // A client of version 1 names the agent of its first connection for ever, and would reconnect for ever.
+            falls_back: cx.version < 2,
+        };
         let opened = cx.app.chat.conversations.open(&cx.token.principal, open).await;
         match opened {
             Ok(opened) => self.begin_session(cx, opened).await,
@@ -102,27 +75,36 @@ impl SocketConversation {
 
     async fn begin_session(&mut self, cx: &SocketContext, opened: OpenedSession) -> Result<(), CloseReason> {
         let is_newer = cx.version >= 2;
-        let agent = opened.agent.to_string();
+        let names_agent = is_newer || opened.resumed || cx.params.persona.is_some();
+        let title = opened.title.clone().filter(|_| !is_newer);
         let start = SessionStart {
             v: cx.version,
             session_id: opened.id.to_string(),
             resumed: opened.resumed,
             message_count: opened.message_count,
-            name: cx.params.name.clone(),
-            persona: if is_newer { Some(agent) } else { cx.params.persona.clone() },
+            name: title.or_else(|| cx.params.name.clone()),
+            persona: names_agent.then(|| opened.agent.to_string()),
             model: opened.model.clone().filter(|_| is_newer),
             busy: (is_newer && opened.busy).then_some(true),
         };
         let (id, busy) = (Arc::clone(&opened.id), opened.busy);
+        let missing =
+            opened.missing_agent.as_ref().map(|missing| (missing.clone(), Arc::clone(&opened.agent)));
         self.requested = Some(Arc::clone(&id));
         self.opened = Some(opened);
         cx.send(start).await?;
+        if let Some((missing, agent)) = missing {
+            let text = format!("There is no agent {missing:?}. The agent {agent:?} answers instead.");
+            cx.send_error(error_code::AGENT_INIT_FAILED, text).await?;
+        }
         if !busy {
             return Ok(());
         }
         // The turn may have ended since the session was opened.
         if let Ok(Some(viewer)) = cx.app.chat.conversations.attach(&cx.token.principal, &id).await {
-            self.show_turn(cx, Arc::clone(&id), viewer).await?;
+            let origin = TurnOrigin::EarlierConnection;
+            let shown = self.shown_turns.show(&cx.audience(), Arc::clone(&id), viewer, origin).await;
+            shown.map_err(|PeerGone| CloseReason::PeerGone)?;
             questions::resend_open_questions(cx, &id).await?;
         }
         Ok(())
@@ -194,6 +176,8 @@ impl SocketConversation {
         let Some(OpenedSession { id, agent, .. }) = self.opened.clone() else { return Ok(()) };
         let turn = TurnRequest {
             session: Arc::clone(&id),
+            // In version 1, the name is the title. In version 2, it is the name of the client.
+            title: cx.params.name.clone().filter(|_| cx.version < 2),
             principal: Arc::clone(&cx.token.principal),
             agent: Some(agent),
             input,
@@ -202,10 +186,18 @@ impl SocketConversation {
             debug: debug.unwrap_or_default(),
             time_zone: cx.time_zone.clone(),
         };
-        match cx.app.chat.conversations.start(turn).await {
-            Ok(viewer) => self.show_turn(cx, id, viewer).await,
-            Err(refused) => send_turn_refusal(cx, refused).await,
+        let audience = cx.audience();
+        let waits = cx.version < 2 && self.shown_turns.is_earlier_running();
+        if waits
+            && self.waiting_message.start_when_free(audience.clone(), self.shown_turns.clone(), turn.clone())
+        {
+            return Ok(());
         }
+        let sent = match cx.app.chat.conversations.start(turn).await {
+            Ok(viewer) => self.shown_turns.show(&audience, id, viewer, TurnOrigin::ThisConnection).await,
+            Err(refused) => send_turn_refusal(&audience, refused).await,
+        };
+        sent.map_err(|PeerGone| CloseReason::PeerGone)
     }
 
     /// Aborts the turn that runs in the session, regardless of who started it.
@@ -213,9 +205,12 @@ impl SocketConversation {
         let acknowledge = |status: &str| cx.send(AbortAck { status: status.to_owned() });
         let Some(session) = self.session() else { return acknowledge("idle").await };
         let abort = cx.app.chat.conversations.abort(&cx.token.principal, session);
-        if self.is_turn_running() {
-            // Sent first, so that it precedes the frames that end the turn.
-            acknowledge("aborting").await?;
+        if self.shown_turns.is_running() {
+            // Clients of version 1 show both messages as the end of the turn, so they get only `aborted`.
+            if cx.version >= 2 {
+                // Sent first, so that it precedes the frames that end the turn.
+                acknowledge("aborting").await?;
+            }
             let _ = abort.await;
             return Ok(());
         }
@@ -223,32 +218,6 @@ impl SocketConversation {
             Ok(AbortStatus::Aborting) => acknowledge("aborting").await,
             Ok(AbortStatus::Idle) | Err(_) => acknowledge("idle").await,
         }
-    }
-
-    /// Shows a turn to its end, in a task that may outlive the connection.
-    async fn show_turn(
-        &mut self,
-        cx: &SocketContext,
-        session: Arc<str>,
-        viewer: TurnViewer,
-    ) -> Result<(), CloseReason> {
-        let TurnViewer { text_so_far, running_calls: calls_so_far, events, turn: _ } = viewer;
-        for frame in frames::catch_up_frames(text_so_far, calls_so_far) {
-            cx.outbox.send(frame.text).await.map_err(|_| CloseReason::PeerGone)?;
-        }
-        let (is_running, may_show) = (Arc::new(AtomicBool::new(true)), Arc::new(Mutex::new(true)));
-        let watcher = SocketTurnWatcher {
-            outbox: cx.outbox.clone(),
-            version: cx.version,
-            is_running: Arc::clone(&is_running),
-            may_show: Arc::clone(&may_show),
-        };
-        let (chat, token) = (Arc::clone(&cx.app.chat), Arc::clone(&cx.token));
-        tokio::spawn(follow_turn(FollowedTurn { chat, token, session, events }, watcher));
-        // The watcher holds the other reference; without it, the turn has ended.
-        self.shown_turns.retain(|shown| Arc::strong_count(&shown.may_show) > 1);
-        self.shown_turns.push(ShownTurn { is_running, may_show });
-        Ok(())
     }
 }
 
@@ -267,56 +236,5 @@ async fn send_open_error(cx: &SocketContext, error: OpenSessionError) -> Result<
             Err(CloseReason::with_code(INTERNAL, words))
         }
         OpenSessionError::ShuttingDown => Err(CloseReason::with_code(GOING_AWAY, words)),
-    }
-}
-
-async fn send_turn_refusal(cx: &SocketContext, refused: StartTurnError) -> Result<(), CloseReason> {
-    let words = refused.to_string();
-    let (code, hint) = match &refused {
-        StartTurnError::Busy => (error_code::SESSION_BUSY, Some("wait until it ends, or send abort")),
-        StartTurnError::NoUserMessage => (error_code::NO_USER_MESSAGE, None),
-        StartTurnError::EmptyContent => (error_code::EMPTY_CONTENT, None),
-        StartTurnError::OwnerMismatch => (error_code::SESSION_OWNER_MISMATCH, None),
-        StartTurnError::InvalidId(_) => (error_code::SESSION_BIND_FAILED, None),
-        StartTurnError::AgentForbidden { .. } => (error_code::FORBIDDEN, None),
-        StartTurnError::TooMany(_) => (error_code::LIMIT_EXCEEDED, Some("try again in a moment")),
-        StartTurnError::UnknownAgent(_) | StartTurnError::ShuttingDown => (error_code::AGENT_ERROR, None),
-        StartTurnError::Store(StoreError::MessageTooLarge { .. }) => (error_code::LIMIT_EXCEEDED, None),
-        StartTurnError::Store(StoreError::SessionFull { .. }) => {
-            (error_code::LIMIT_EXCEEDED, Some("start another conversation"))
-        }
-        StartTurnError::Store(error) => {
-            tracing::error!(%error, "cannot store a message");
-            let text = "the message could not be stored; see the gateway's log";
-            return cx.send_error(error_code::AGENT_ERROR, text).await;
-        }
-    };
-    cx.app.metrics.record_refusal(code);
-    cx.send(ErrorMessage {
-        message: words,
-        code: Some(code.to_owned()),
-        hint: hint.filter(|_| cx.version >= 2).map(str::to_owned),
-        reason: None,
-    })
-    .await
-}
-
-impl TurnWatcher for SocketTurnWatcher {
-    async fn handle_event(&mut self, event: TurnEvent) -> Result<(), WatcherGone> {
-        if matches!(event, TurnEvent::Ended(_)) {
-            self.is_running.store(false, Ordering::SeqCst);
-        }
-        let Some(frame) = frames::event_frame(event, self.version) else { return Ok(()) };
-        let may_show = self.may_show.lock().await;
-        if !*may_show {
-            return Err(WatcherGone);
-        }
-        self.outbox.send(frame.text).await.map_err(|_| WatcherGone)
-    }
-}
-
-impl Drop for SocketTurnWatcher {
-    fn drop(&mut self) {
-        self.is_running.store(false, Ordering::SeqCst);
     }
 }

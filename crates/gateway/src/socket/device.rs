@@ -8,7 +8,8 @@ use toolway_types::pattern::SchemaPatterns;
 use toolway_types::text::{MAX_QUOTE, truncate};
 use toolway_types::{Code, ContentPart, RawJson, ToolError, ToolOutput};
 use toolway_wire::client_message::{
-    RegisterMode, RegisterTools, ToolFailure, ToolProgress, ToolResult, ToolWaiting, UnregisterTools,
+    RegisterMode, RegisterTools, ToolFailure, ToolProgress, ToolResult, ToolResultOutput, ToolWaiting,
+    UnregisterTools,
 };
 use toolway_wire::error_code;
 use toolway_wire::gateway_message::{RegisteredTools, ResultAcknowledged, ResultStatus, ToolsRegistered};
@@ -22,6 +23,8 @@ use crate::sources::device_session::DeviceSession;
 use crate::sources::registration::{self, RegistrationCapacity};
 use crate::sources::remote_tool::remote_tools;
 
+/// Maximum length of the description of an unreadable answer, in bytes.
+const MAX_PROBLEM_BYTES: usize = 500;
 /// Maximum length of a question for the caller, in characters. Longer questions are truncated.
 const MAX_QUESTION: usize = 2000;
 
@@ -75,8 +78,8 @@ pub(super) async fn register(
     });
     cx.app.sources.tools_changed(&source);
     drop(registering);
-    let rejected = if cx.version >= 2 { checked.rejected } else { Vec::new() };
-    cx.send(ToolsRegistered { count, registered: registered.unwrap_or_default(), rejected }).await
+    let registered = registered.unwrap_or_default();
+    cx.send(ToolsRegistered { count, registered, rejected: checked.rejected }).await
 }
 
 /// Returns the names of a session's tools with the sizes of their specs in bytes, and all their patterns.
@@ -141,14 +144,35 @@ pub(super) async fn handle_result(
     result: ToolResult,
 ) -> Result<(), CloseReason> {
     let ToolResult { id, output, success, error, structured, content } = result;
+    let (output, structured) = match output {
+        ToolResultOutput::Text(text) => (text, structured),
+        // Devices of version 1 have no other place for a structured result.
+        ToolResultOutput::Json(json) if cx.version < 2 => (String::new(), Some(json)),
+        ToolResultOutput::Json(_) => {
+            let text = "the message \"tool_result\" has a field of the wrong form: `output` must be a string; \
+                        put other values into `structured`";
+            fail_unreadable(provider, &id, text);
+            return cx.send_error_about(error_code::INVALID_MESSAGE, text, Some(id)).await;
+        }
+    };
     let status = answer(provider, &id, || match success {
         Some(false) => {
-            let message = error.filter(|text| !text.is_empty()).unwrap_or(output);
+            let json = || structured.as_ref().map(|json| json.get().to_owned()).unwrap_or_default();
+            let said = error.filter(|text| !text.is_empty());
+            let message = said.unwrap_or_else(|| if output.is_empty() { json() } else { output });
             Err(tool_error(Code::ToolFailed, message))
         }
         _ => Ok(ToolOutput::new(result_parts(output, content, structured.is_some()), structured)),
     });
     acknowledge(cx, provider, id, status).await
+}
+
+/// Ends a call whose answer can't be read. `problem` says what is wrong with the answer.
+pub(super) fn fail_unreadable(provider: &ToolProvider, id: &str, problem: &str) {
+    let message = || format!("The device's answer can't be read: {}", truncate(problem, MAX_PROBLEM_BYTES));
+    let status = answer(provider, id, || Err(tool_error(Code::ToolFailed, message())));
+    let source = provider.session().map(|session| session.source().to_string());
+    tracing::info!(?source, id = %truncate(id, MAX_PROBLEM_BYTES), ?status, "an unreadable answer");
 }
 
 pub(super) async fn handle_failure(

@@ -7,7 +7,7 @@ use axum::extract::ws::Utf8Bytes;
 use tokio_util::sync::CancellationToken;
 use toolway_agent::turn::ConnectionRegistration;
 use toolway_wire::client_message::Connect;
-use toolway_wire::{ClientMessage, FrameError, error_code};
+use toolway_wire::{ClientMessage, FrameError, UndecodedFrame, error_code};
 
 use super::chat::ChatClient;
 use super::close::CloseReason;
@@ -44,7 +44,7 @@ impl SocketPeer {
         let registration = ConnectionRegistration::default();
         let calls_limit = app.settings.limits.calls_in_flight_per_connection;
         let chat = ChatClient::new(&params, calls_limit, registration.clone());
-        let cx = SocketContext { app, token, kind, version, outbox, account, params, hello: None, time_zone: None };
+        let cx = SocketContext { app, token, kind, version, outbox, account, params, hello: None, session: None, time_zone: None };
         Self { cx, provider: ToolProvider::new(registration), chat }
     }
 
@@ -55,7 +55,9 @@ impl SocketPeer {
 
     /// Opens the conversation of a connection to `/ws/chat`. Called once, before the first frame is read.
     pub(super) async fn open_session(&mut self) -> Result<(), CloseReason> {
-        self.chat.open_session(&self.cx).await
+        let opened = self.chat.open_session(&self.cx).await;
+        self.cx.session = self.chat.session().cloned();
+        opened
     }
 
     async fn handle(&mut self, message: ClientMessage) -> Result<(), CloseReason> {
@@ -111,7 +113,9 @@ impl SocketPeer {
         let session_id = connect.session_id.clone();
         self.cx.record_hello(connect, time_zone);
         if self.cx.kind == SocketKind::Chat && is_first {
-            self.chat.bind_session(&self.cx, session_id.as_deref()).await?;
+            let bound = self.chat.bind_session(&self.cx, session_id.as_deref()).await;
+            self.cx.session = self.chat.session().cloned();
+            bound?;
         }
         let offers = self.cx.token.role().may_offer_tools();
         // A chat client is a source of its own only if it has a name. Without one, it gets a source when it
@@ -121,6 +125,17 @@ impl SocketPeer {
             return self.provider.attach_or_resume(&self.cx).await;
         }
         self.cx.send(connected(&self.cx, self.provider.session())).await
+    }
+
+    /// Reports a frame that can't be decoded. If it answers a call, the call ends now.
+    async fn refuse_frame(&self, error: &FrameError, frame: UndecodedFrame) -> Result<(), CloseReason> {
+        let mut text = error.to_string();
+        if let Some(id) = frame.answered_call() {
+            device::fail_unreadable(&self.provider, id, &text);
+            text = format!("the answer to the call {id} is lost: {text}");
+        }
+        let id = frame.id.filter(|id| id.len() <= MAX_FIELD);
+        self.cx.send_error_about(error.code(), text, id).await
     }
 
     /// Ends calls, questions and registrations, because the connection has ended.
@@ -134,14 +149,16 @@ impl FrameReceiver for SocketPeer {
     async fn on_text(&mut self, frame: Utf8Bytes) -> Result<(), CloseReason> {
         let decoded = if frame.len() > PARSE_BLOCKING_THRESHOLD {
             let (jobs, principal) = (&self.cx.app.parse_jobs, &self.cx.token.principal.id.0);
-            let decoded = jobs.run(principal, move || ClientMessage::decode(frame.as_str())).await;
-            decoded.unwrap_or_else(|error| Err(FrameError::InvalidJson(error.to_string())))
+            let decoded = jobs.run(principal, move || decode(frame.as_str())).await;
+            decoded.unwrap_or_else(|error| {
+                Err((FrameError::InvalidJson(error.to_string()), UndecodedFrame::default()))
+            })
         } else {
-            ClientMessage::decode(frame.as_str())
+            decode(frame.as_str())
         };
         match decoded {
             Ok(message) => self.handle(message).await,
-            Err(error) => self.cx.send_error(error.code(), error.to_string()).await,
+            Err((error, frame)) => self.refuse_frame(&error, frame).await,
         }
     }
 
@@ -155,6 +172,11 @@ impl FrameReceiver for SocketPeer {
             session.record_heard(self.cx.app.clock.now_ms());
         }
     }
+}
+
+/// Decodes a frame. An error comes with the type and the id that the frame seems to have.
+fn decode(frame: &str) -> Result<ClientMessage, (FrameError, UndecodedFrame)> {
+    ClientMessage::decode(frame).map_err(|error| (error, UndecodedFrame::find(frame)))
 }
 
 fn overlong_field(connect: &Connect) -> Option<&'static str> {

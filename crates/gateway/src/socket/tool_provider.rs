@@ -72,7 +72,10 @@ impl ToolProvider {
 
     /// Returns the session of this connection, and creates one if necessary.
     pub(super) async fn require_session(&mut self, cx: &SocketContext) -> Result<SourceSession, CloseReason> {
-        if self.attached.is_none() {
+        let is_replaced = |attached: &AttachedSession| {
+            attached.source.identity().is_none() && attached.attachment.session.has_ended()
+        };
+        if self.attached.as_ref().is_none_or(is_replaced) {
             self.attach(cx, false).await?;
         }
         self.source_session().ok_or_else(|| CloseReason::with_code(INTERNAL, "no source could be made"))
@@ -109,7 +112,10 @@ impl ToolProvider {
                     cx.app.sources.end_session(&source, &old);
                 }
             }
-            SocketKind::Chat => source.add_chat_session(&session),
+            SocketKind::Chat => {
+                source.add_chat_session(&session);
+                cx.app.sources.replace_unnamed(&source, &session);
+            }
         }
         cx.app.sources.make_resumable(&session);
         // The peer must get `connected` before the first request, which attaching may send.
@@ -203,6 +209,7 @@ async fn join(cx: &SocketContext) -> Result<Arc<DeviceSource>, CloseReason> {
         platform: hello.and_then(|it| it.platform.as_deref()).or(cx.token.device.platform.as_deref()),
         app_version: hello.and_then(|hello| hello.app_version.as_deref()),
         role: cx.token.role(),
+        chat_session: cx.session.as_ref().filter(|_| cx.version < 2),
     };
     match cx.app.sources.join(&cx.token.principal.id, arrival).await {
         Ok(source) => Ok(source),

@@ -248,17 +248,20 @@ impl DeviceSession {
         self.calls.lock().get(&id).map(|call| call.context.clone())
     }
 
-    /// Ends the session: removes its tools and ends its calls as `device_disconnected`.
+    /// Ends the session: removes its tools and ends its calls as `device_disconnected`. Its socket is displaced.
     pub(crate) fn end(&self) {
+        self.retire();
+        self.attached.lock().displaced.cancel();
+    }
+
+    /// Ends the session, without a message to its socket.
+    pub(crate) fn retire(&self) {
         let waiting = {
             let mut calls = self.calls.lock();
             self.ended.store(true, Ordering::Release);
             calls.drain()
         };
-        let mut attached = self.attached.lock();
-        attached.displaced.cancel();
-        attached.outbox = None;
-        drop(attached);
+        self.attached.lock().outbox = None;
         for call in waiting {
             if call.context.mark_answered() {
                 // The task may be gone; then nobody waits.

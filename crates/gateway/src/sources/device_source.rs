@@ -18,6 +18,9 @@ pub(crate) struct DeviceSource {
     /// Identity by which later connections join it; `None` if it belongs to a single connection and is not
     /// stored.
     identity: Option<DeviceIdentity>,
+    /// Chat session of the connection, if the source has no identity. A later connection of the session takes the
+    /// place of this one.
+    chat_session: Option<Arc<str>>,
     state: Mutex<DeviceSourceState>,
     sessions: Mutex<SourceSessions>,
     /// Last report on the apps whose tools it bridges.
@@ -74,11 +77,13 @@ impl DeviceSource {
         slug: Slug,
         token: PrincipalId,
         identity: Option<DeviceIdentity>,
+        chat_session: Option<Arc<str>>,
         state: DeviceSourceState,
     ) -> Arc<Self> {
         Arc::new(Self {
             slug,
             token,
+            chat_session: chat_session.filter(|_| identity.is_none()),
             identity,
             state: Mutex::new(state),
             sessions: Mutex::default(),
@@ -97,6 +102,10 @@ impl DeviceSource {
 
     pub(crate) fn identity(&self) -> Option<&DeviceIdentity> {
         self.identity.as_ref()
+    }
+
+    pub(crate) fn chat_session(&self) -> Option<&Arc<str>> {
+        self.chat_session.as_ref()
     }
 
     /// Returns a copy of the mutable fields.

@@ -14,6 +14,8 @@ use super::identity::DeviceIdentity;
 pub(super) struct SourceIndex {
     pub(super) by_slug: HashMap<Slug, Arc<DeviceSource>>,
     pub(super) by_identity: HashMap<(PrincipalId, DeviceIdentity), Slug>,
+    /// Sources without an identity, by token and chat session.
+    pub(super) by_chat_session: HashMap<(PrincipalId, Arc<str>), Slug>,
     pub(super) per_token: HashMap<PrincipalId, usize>,
     /// Slugs of sources that were removed.
     pub(super) retired: HashSet<Slug>,
@@ -29,6 +31,9 @@ impl SourceIndex {
         if let Some(identity) = source.identity() {
             self.by_identity.insert((token.clone(), identity.clone()), slug.clone());
         }
+        if let Some(session) = source.chat_session() {
+            self.by_chat_session.insert((token.clone(), Arc::clone(session)), slug.clone());
+        }
         *self.per_token.entry(token).or_default() += 1;
         self.by_slug.insert(slug, source);
     }
@@ -37,6 +42,9 @@ impl SourceIndex {
         let Some(source) = self.by_slug.remove(slug) else { return };
         if let Some(identity) = source.identity() {
             self.by_identity.remove(&(source.token().clone(), identity.clone()));
+        }
+        if let Some(session) = source.chat_session() {
+            self.by_chat_session.remove(&(source.token().clone(), Arc::clone(session)));
         }
         if let Some(count) = self.per_token.get_mut(source.token()) {
             *count = count.saturating_sub(1);

@@ -67,4 +67,8 @@ mod tokens;
 #[cfg(test)]
 mod turns;
 #[cfg(test)]
+mod unreadable_messages;
+#[cfg(test)]
+mod version_1;
+#[cfg(test)]
 mod websocket;

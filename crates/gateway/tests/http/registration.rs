@@ -155,12 +155,14 @@ async fn the_connections_of_one_source_share_its_limit() {
 }
 
 #[tokio::test]
-async fn a_client_of_version_1_gets_the_number_of_registered_tools() {
+async fn a_client_of_version_1_gets_the_number_of_registered_tools_and_the_reasons() {
     let bench = GatewayHarness::with(json!({"registration": {"rules": [{"names": ["lamp"]}]}})).await;
     let companion = bench.create_token("companion").await;
     let mut old = WebSocketClient::chat_version_1(&bench, &companion.token).await;
     let answer = old.register(tools(&["shell", "lamp"])).await;
-    assert_eq!(answer, json!({"type": "tools_registered", "count": 2, "registered": 1}));
+    let refusal = "the owner allows this source to register only lamp";
+    assert_eq!((&answer["count"], &answer["registered"]), (&json!(2), &json!(1)));
+    assert_eq!(rejected(&answer), [("shell", refusal)]);
 }
 
 /// A device that looks fine but has no tools would mislead its owner.

@@ -50,7 +50,8 @@ async fn connect_can_select_the_session() {
     let start = old.expect("session_start").await;
     assert_eq!(
         start,
-        json!({"type": "session_start", "v": 1, "session_id": "s1", "resumed": true, "message_count": 2})
+        json!({"type": "session_start", "v": 1, "session_id": "s1", "resumed": true, "message_count": 2,
+               "persona": "default"})
     );
     old.expect("connected").await;
     old.send(message("again")).await;

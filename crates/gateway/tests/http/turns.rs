@@ -89,13 +89,13 @@ fn assert_known_to_version_1(frame: &Value) {
     let fields: &[&str] = match frame["type"].as_str().unwrap() {
         "session_start" => &["v", "session_id", "resumed", "message_count", "name", "persona"],
         "connected" => &["v", "message"],
-        "tools_registered" => &["count", "registered"],
+        "tools_registered" => &["count", "registered", "rejected"],
         "chunk" | "thinking" => &["content"],
         "chunk_reset" | "aborted" => &[],
         "tool_call" | "tool_call_request" => &["id", "name", "args"],
         "tool_result" => &["id", "name", "output"],
         "result_acknowledged" => &["id"],
-        "debug_prompt" => &["messages"],
+        "debug_prompt" => &["messages", "estimated_tokens"],
         "done" => &["full_response"],
         "abort_ack" => &["status"],
         "title_updated" => &["title"],
@@ -375,7 +375,10 @@ async fn debug_shows_the_request_to_the_model_with_string_contents() {
         .await;
     let prompt = chat.expect("debug_prompt").await;
     assert_known_to_version_1(&prompt);
-    let messages = prompt["messages"].as_array().unwrap();
+    // Version 1 reads a string.
+    let messages: Value = serde_json::from_str(prompt["messages"].as_str().unwrap()).unwrap();
+    let messages = messages.as_array().unwrap();
+    assert!(prompt["estimated_tokens"].as_u64().unwrap() > 0, "{prompt}");
     assert!(messages.iter().all(|message| message["content"].is_string()), "{prompt}");
     assert!(messages.iter().any(|message| message["role"] == "user" && message["content"].as_str().unwrap().contains("look")));
     chat.receive_until("done").await;

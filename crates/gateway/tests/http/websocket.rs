@@ -66,7 +66,12 @@ impl WebSocketClient {
     }
 
     pub(crate) async fn send(&mut self, message: Value) {
-        self.0.send(Message::text(message.to_string())).await.unwrap();
+        self.send_text(&message.to_string()).await;
+    }
+
+    /// Sends a frame that need not be JSON.
+    pub(crate) async fn send_text(&mut self, text: &str) {
+        self.0.send(Message::text(text)).await.unwrap();
     }
 
     /// Returns the next frame.

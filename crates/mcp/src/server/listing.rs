@@ -109,7 +109,7 @@ fn is_object_schema(schema: &RawJson) -> bool {
         kind: Option<&'a serde_json::value::RawValue>,
     }
     schema
-        .to::<SchemaTypeField<'_>>()
+        .to_borrowed::<SchemaTypeField<'_>>()
         .is_ok_and(|root| root.kind.is_some_and(|kind| kind.get() == "\"object\""))
 }
 

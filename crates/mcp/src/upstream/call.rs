@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::{HeaderName, HeaderValue};
+use http::{HeaderName, HeaderValue, StatusCode};
 use rmcp::model::{ClientCapabilities, InputRequest, InputRequests, InputResponses, LoggingLevel};
 use serde::Deserialize;
 use serde_json::Value;
@@ -169,19 +169,33 @@ async fn send_round(
     let connection = upstream.wait_connected(None).await?;
     let sent = send_on_connection(&connection, request, round, client, given, context).await;
     let is_gone = match &sent {
-        Err(UpstreamError::SessionExpired) => true,
+        Err(UpstreamError::SessionExpired(_)) => true,
         // The connection closed before the request was sent.
         Err(UpstreamError::NotConnected(_)) => connection.is_closed(),
         _ => false,
     };
-    if !is_gone {
+    let is_plain_refusal = is_plain_refusal(&connection, &sent);
+    if is_plain_refusal && let Err(fault) = &sent {
+        connection.fail(UpstreamError::SessionExpired(fault.to_string()));
+    }
+    if !is_gone && !is_plain_refusal {
         return sent;
     }
-    if matches!(sent, Err(UpstreamError::SessionExpired)) {
-        connection.fail(UpstreamError::SessionExpired);
-    }
     let connection = upstream.wait_connected(Some(&connection)).await?;
-    send_on_connection(&connection, request, round, client, given, context).await
+    let sent = send_on_connection(&connection, request, round, client, given, context).await;
+    if is_plain_refusal && matches!(sent, Err(UpstreamError::Status(StatusCode::BAD_REQUEST, _))) {
+        // The server means the request, not the session.
+        connection.server().mark_plain_refusals_ordinary();
+    }
+    sent
+}
+
+/// Returns true for HTTP status 400 without a reason that tells whether the server means the session. A new session
+/// shows it, once for each server.
+fn is_plain_refusal(connection: &UpstreamConnection, sent: &Result<RawJson, UpstreamError>) -> bool {
+    matches!(sent, Err(UpstreamError::Status(StatusCode::BAD_REQUEST, _)))
+        && connection.transport().has_session()
+        && !connection.server().are_plain_refusals_ordinary()
 }
 
 async fn send_on_connection(
@@ -274,9 +288,9 @@ fn input_requirement(raw: &RawJson) -> Result<Option<InputRequirement>, RoundTri
         UpstreamError::Malformed(format!("its answer can't be read: {}", shorten_error(&error)))
     };
     #[derive(Deserialize)]
-    struct ResultTypeField<'a> {
-        #[serde(rename = "resultType", borrow, default)]
-        kind: Option<std::borrow::Cow<'a, str>>,
+    struct ResultTypeField {
+        #[serde(rename = "resultType", default)]
+        kind: Option<String>,
     }
     let ResultTypeField { kind } = raw.to().map_err(malformed)?;
     match kind.as_deref() {

@@ -10,6 +10,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use parking_lot::Mutex;
+use rmcp::ErrorData;
+use rmcp::model::ErrorCode;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -17,7 +19,7 @@ use toolway_types::RawJson;
 
 use super::error::UpstreamError;
 use super::exchange::{MessageOrigin, UpstreamExchange};
-use super::frame::{self, IncomingMessage};
+use super::frame::{self, IncomingMessage, UnreadableMessage};
 use super::meta::MetaWriter;
 use super::server_context::ServerContext;
 use super::status::ProtocolEra;
@@ -28,6 +30,8 @@ use crate::offering::ServerFacts;
 
 /// Maximum number of a server's requests to handle at a time.
 const MAX_SERVER_REQUESTS: usize = 64;
+/// Maximum length of the part of an unreadable message in the log, in bytes.
+const MAX_SHOWN_BYTES: usize = 256;
 /// Time after a response in which earlier messages of the server may still arrive on another stream.
 const LATE_MESSAGE_WINDOW: Duration = Duration::from_millis(250);
 
@@ -134,6 +138,9 @@ impl UpstreamConnection {
         // run.
         let result = self.transport.request(self, request).await;
         guard.notify_cancelled = false;
+        if let Err(fault @ UpstreamError::SessionExpired(_)) = &result {
+            self.fail(fault.clone());
+        }
         result
     }
 
@@ -168,8 +175,10 @@ impl UpstreamConnection {
                 sent = connection.transport.send(frame) => sent,
                 () = connection.closed.cancelled() => return,
             };
-            if let Err(fault) = sent {
-                tracing::debug!(server = %connection.server.slug(), %fault, "a message could not be sent");
+            let Err(fault) = sent else { return };
+            tracing::debug!(server = %connection.server.slug(), %fault, "a message could not be sent");
+            if matches!(fault, UpstreamError::SessionExpired(_)) {
+                connection.fail(fault);
             }
         });
     }
@@ -263,6 +272,20 @@ impl MessageHandler for Arc<UpstreamConnection> {
             IncomingMessage::Notification(method, params) => {
                 server_notifications::handle_notification(self, &method, params, origin);
             }
+        }
+    }
+
+    fn handle_unreadable(&self, message: &UnreadableMessage, place: &str, text: &[u8]) {
+        let reason = &message.reason;
+        let shown = String::from_utf8_lossy(text.get(..MAX_SHOWN_BYTES).unwrap_or(text));
+        self.log_anomaly(&format!("{place} that is not an MCP message ({reason}): {shown}"));
+        if let Some(id) = message.answered_request {
+            self.complete(id, Err(UpstreamError::unreadable_answer(reason)));
+        }
+        if let Some(id) = &message.own_request {
+            let error =
+                ErrorData::new(ErrorCode::PARSE_ERROR, format!("the request can't be read: {reason}"), None);
+            self.send_detached(frame::reply::<()>(id, &Err(error)));
         }
     }
 

@@ -22,8 +22,8 @@ pub(super) enum UpstreamError {
     #[error("the connection to it was lost: {0}")]
     ConnectionLost(String),
     /// The server does not know the MCP session any more. The request did not run.
-    #[error("its session has ended")]
-    SessionExpired,
+    #[error("its session has ended{}", detail(.0))]
+    SessionExpired(String),
     /// The server requires a login by the owner.
     #[error("it wants a login{}", detail(.0))]
     NeedsLogin(String),
@@ -47,6 +47,33 @@ pub(super) enum UpstreamError {
     InvalidDefinition(String),
 }
 
+/// Code of the JSON-RPC error for an unknown session in the official SDKs.
+const SESSION_NOT_FOUND: i32 = -32001;
+
+/// Returns true if an error response refuses the session of its request. MCP has 404 for this (2025-11-25, "Session
+/// management"), but some servers use other codes.
+fn refuses_session(status: StatusCode, text: &str) -> bool {
+    match status {
+        StatusCode::NOT_FOUND | StatusCode::GONE => true,
+        // Another session would not help.
+        StatusCode::TOO_MANY_REQUESTS | StatusCode::PAYLOAD_TOO_LARGE => false,
+        status if status.is_client_error() => names_session(text) || lacks_initialize(text),
+        _ => false,
+    }
+}
+
+fn names_session(text: &str) -> bool {
+    text.to_ascii_lowercase().contains("session")
+}
+
+/// Returns true if the server has forgotten that the session was initialized.
+fn lacks_initialize(text: &str) -> bool {
+    let text = text.to_ascii_lowercase();
+    ["not initialized", "before initialization", "not been initialized"]
+        .iter()
+        .any(|words| text.contains(words))
+}
+
 fn detail(text: &str) -> String {
     match text.trim() {
         "" => String::new(),
@@ -55,12 +82,33 @@ fn detail(text: &str) -> String {
 }
 
 impl UpstreamError {
+    /// An answer that can't be read. `reason` describes the problem.
+    pub(super) fn unreadable_answer(reason: &str) -> Self {
+        Self::Malformed(format!("its answer can't be read: {reason}"))
+    }
+
+    /// Converts the refusal of an MCP session that worked before. `is_http_error` is false if the HTTP status was a
+    /// success, so that only the error itself tells that nothing has run.
+    pub(super) fn or_lost_session(self, is_http_error: bool) -> Self {
+        let (text, is_lost) = match &self {
+            Self::Status(status, text) => (text.as_str(), refuses_session(*status, text)),
+            Self::NeedsLogin(text) => (text.as_str(), names_session(text)),
+            Self::RpcError(error) => {
+                let text = error.message.as_ref();
+                let is_lost = (is_http_error || error.code.0 == SESSION_NOT_FOUND) && names_session(text);
+                (text, is_lost || lacks_initialize(text))
+            }
+            _ => return self,
+        };
+        if is_lost { Self::SessionExpired(text.to_owned()) } else { self }
+    }
+
     /// Returns true if the request can't have run.
     pub(super) fn is_safe_to_retry(&self) -> bool {
         match self {
             Self::NotConnected(_)
             | Self::Unreachable(_)
-            | Self::SessionExpired
+            | Self::SessionExpired(_)
             | Self::NeedsLogin(_)
             | Self::InvalidDefinition(_) => true,
             Self::Status(status, _) => {
@@ -78,7 +126,7 @@ impl UpstreamError {
     pub(super) fn into_tool_error(self, server: &str) -> ToolError {
         let dispatched = !self.is_safe_to_retry();
         let (code, hint) = match &self {
-            Self::NotConnected(_) | Self::ConnectionLost(_) | Self::SessionExpired => (
+            Self::NotConnected(_) | Self::ConnectionLost(_) | Self::SessionExpired(_) => (
                 Code::DeviceDisconnected,
                 Some(format!("`toolway mcp test {server}` shows what is wrong with it")),
             ),

@@ -33,7 +33,15 @@ pub(super) async fn perform_handshake(
     };
     connection.set_negotiated(settled.clone());
     if settled.era == ProtocolEra::Handshake {
-        connection.transport().send(frame::notification("notifications/initialized", None)).await?;
+        const INITIALIZED: &str = "notifications/initialized";
+        let sent = connection.transport().send(frame::notification(INITIALIZED, None)).await;
+        sent.map_err(|fault| match fault {
+            UpstreamError::Status(status, text) => {
+                let text = format!("it refuses the notification {INITIALIZED}: {text}");
+                UpstreamError::Status(status, text.trim_end_matches([':', ' ']).to_owned())
+            }
+            other => other,
+        })?;
     }
     Ok(settled)
 }

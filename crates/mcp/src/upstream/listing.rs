@@ -9,12 +9,13 @@ use serde_json::value::RawValue;
 use toolway_core::{CompileBudget, SpecCache, ToolSpec};
 use toolway_types::pattern::SchemaPatterns;
 use toolway_types::text::shorten_error;
-use toolway_types::{RawJson, SpecDocument};
+use toolway_types::{RawJson, SpecDocument, foreign_json};
 
 use super::connection::UpstreamConnection;
 use super::deps::UpstreamSettings;
 use super::error::UpstreamError;
-use super::status::SkippedTool;
+use super::headers::{self, HeaderParam};
+use super::status::{SkippedTool, UpstreamProblem};
 use super::transport::McpTransport;
 use crate::param_headers::{self, HeaderParam};
 
@@ -30,6 +31,15 @@ pub(super) struct UpstreamToolList {
     pub(super) tools: Vec<(Arc<ToolSpec>, Vec<HeaderParam>)>,
     /// The skipped tools.
     pub(super) skipped: Vec<SkippedTool>,
+    /// The reason why the list may be incomplete.
+    pub(super) problem: Option<UpstreamProblem>,
+}
+
+/// The items of all pages of a list.
+struct ListedItems {
+    items: Vec<RawJson>,
+    /// The reason why there may be more.
+    problem: Option<UpstreamProblem>,
 }
 
 /// Lists the tools of a server.
@@ -40,7 +50,7 @@ pub(super) async fn list_tools(
     if !has_tools {
         return Ok(UpstreamToolList::default());
     }
-    let raw = list_pages(connection, "tools/list", "tools").await?;
+    let ListedItems { items: raw, problem } = list_pages(connection, "tools/list", "tools").await?;
     let parts = connection.server().deps();
     let (specs, most, bytes) =
         (Arc::clone(&parts.specs), parts.settings.max_tools, parts.settings.max_message_bytes);
@@ -50,7 +60,7 @@ pub(super) async fn list_tools(
     let owner = format!("mcp:{}", connection.server().slug());
     let work = {
         let specs = Arc::clone(&specs);
-        move || compile_tools(&specs, &raw, most, bytes, marks_count)
+        move || UpstreamToolList { problem, ..compile_tools(&specs, &raw, most, bytes, marks_count) }
     };
     specs
         .run_compile_job(&owner, work)
@@ -64,7 +74,7 @@ pub(super) async fn count_items(
     method: &'static str,
     items: &'static str,
 ) -> Result<usize, UpstreamError> {
-    Ok(list_pages(connection, method, items).await?.len())
+    Ok(list_pages(connection, method, items).await?.items.len())
 }
 
 /// All items of a list, as raw JSON.
@@ -72,7 +82,7 @@ async fn list_pages(
     connection: &Arc<UpstreamConnection>,
     method: &'static str,
     items: &'static str,
-) -> Result<Vec<RawJson>, UpstreamError> {
+) -> Result<ListedItems, UpstreamError> {
     let mut all = Vec::new();
     let mut seen = HashSet::new();
     let mut cursor: Option<String> = None;
@@ -94,20 +104,22 @@ async fn list_pages(
                 shorten_error(&error)
             ))
         };
-        let page: HashMap<String, &RawValue> = raw.to().map_err(malformed)?;
+        let page: HashMap<String, &RawValue> = raw.to_borrowed().map_err(malformed)?;
         let listed: Vec<&RawValue> = match page.get(items) {
             Some(listed) => serde_json::from_str(listed.get()).map_err(malformed)?,
             None => return Err(UpstreamError::Malformed(format!("its answer to {method} has no {items}"))),
         };
         all.extend(listed.into_iter().map(|item| RawJson::from(item.to_owned())));
-        let next = page.get("nextCursor").map(|next| serde_json::from_str::<Option<String>>(next.get()));
-        cursor = next.transpose().map_err(malformed)?.flatten();
+        let next = page.get("nextCursor").map(|next| foreign_json::from_str::<Option<String>>(next.get()));
+        // An empty cursor is the end, as in the official SDKs.
+        cursor = next.transpose().map_err(malformed)?.flatten().filter(|cursor| !cursor.is_empty());
         match &cursor {
-            None => return Ok(all),
+            None => return Ok(ListedItems { items: all, problem: None }),
             Some(cursor) if !seen.insert(cursor.clone()) => {
-                return Err(UpstreamError::Malformed(format!(
-                    "its answers to {method} lead back to an earlier page"
-                )));
+                let message = format!("{method} returned the same cursor twice; the list may be incomplete");
+                connection.log_anomaly(&message);
+                let hint = Some("report it to the author of the server".to_owned());
+                return Ok(ListedItems { items: all, problem: Some(UpstreamProblem { message, hint }) });
             }
             Some(_) => {}
         }

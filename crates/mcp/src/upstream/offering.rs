@@ -159,11 +159,10 @@ impl Upstream {
         let once = async {
             let connection = self.wait_connected(None).await?;
             let sent = timeout(limit, connection.request_own(method, name, members)).await;
-            let fault = match sent.unwrap_or(Err(UpstreamError::TimedOut(limit))) {
-                Err(UpstreamError::SessionExpired) => UpstreamError::SessionExpired,
+            match sent.unwrap_or(Err(UpstreamError::TimedOut(limit))) {
+                Err(UpstreamError::SessionExpired(_)) => {}
                 other => return other,
-            };
-            connection.fail(fault);
+            }
             let connection = self.wait_connected(Some(&connection)).await?;
             let sent = timeout(limit, connection.request_own(method, name, members)).await;
             sent.unwrap_or(Err(UpstreamError::TimedOut(limit)))

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use http::StatusCode;
 use parking_lot::Mutex;
 use secrecy::SecretString;
 use tokio::time::timeout;
@@ -124,21 +125,28 @@ async fn open_address(server: &Arc<ServerContext>, url: &str) -> Result<OpenConn
         HttpEndpoint::new(client.clone(), url, headers.clone(), slug, authorizer)
     };
     let limit = parts.settings.max_message_bytes;
+    let mut refusal = None;
     if definition.transport != TransportMode::Sse {
         let transport = McpTransport::StreamableHttp(StreamableHttpTransport::new(at()?, limit));
         let connection = UpstreamConnection::new(Arc::clone(server), transport);
         match perform_handshake(&connection, parts.settings.probe_timeout, false).await {
             Ok(_) => return Ok(OpenConnection { connection, process: Mutex::default(), _pump: None }),
             // The response of an older server to a POST.
-            Err(UpstreamError::Status(status, _))
-                if definition.transport == TransportMode::Auto
-                    && matches!(status.as_u16(), 400 | 404 | 405) => {}
+            Err(
+                fault @ UpstreamError::Status(
+                    StatusCode::BAD_REQUEST | StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED,
+                    _,
+                ),
+            ) if definition.transport == TransportMode::Auto && connection.negotiated().is_none() => {
+                refusal = Some(fault);
+            }
             Err(fault) => return Err(fault),
         }
     }
     let (sse, messages) = match SseTransport::open(at()?, limit).await {
         Ok(opened) => opened,
-        Err(UpstreamError::Status(status, said)) => return Err(UpstreamError::Status(status, said)),
+        // The first refusal is the cause; the server does not have the older transport either.
+        Err(fault @ UpstreamError::Status(..)) => return Err(refusal.unwrap_or(fault)),
         Err(fault) => return Err(fault),
     };
     let connection = UpstreamConnection::new(Arc::clone(server), McpTransport::Sse(sse));
@@ -171,7 +179,15 @@ impl OpenConnection {
     pub(super) async fn listen(&self) -> UpstreamError {
         match self.connection.transport() {
             McpTransport::StreamableHttp(http) if !self.connection.is_stateless() => {
-                http.listen(&self.connection).await
+                let fault = http.listen(&self.connection).await;
+                // A server without such a stream may refuse it like an unknown session. Another request tells. If the
+                // session is lost, that request closes the connection.
+                let limit = self.connection.server().deps().settings.request_timeout;
+                let ping = timeout(limit, self.connection.request_own("ping", None, "")).await;
+                match ping {
+                    Ok(Err(UpstreamError::SessionExpired(_))) => fault,
+                    _ => std::future::pending().await,
+                }
             }
             _ => std::future::pending().await,
         }

@@ -1,6 +1,7 @@
 //! The part of an upstream that its connections need: definition, status, log, and change signals.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
 use tokio::sync::{Notify, broadcast};
@@ -31,6 +32,8 @@ pub(super) struct ServerContext {
     acknowledged: Notify,
     tools_changed: Notify,
     others_changed: Notify,
+    /// Set once a new session did not help against HTTP status 400.
+    are_plain_refusals_ordinary: AtomicBool,
 }
 
 impl std::fmt::Debug for ServerContext {
@@ -70,6 +73,7 @@ impl ServerContext {
             acknowledged: Notify::new(),
             tools_changed: Notify::new(),
             others_changed: Notify::new(),
+            are_plain_refusals_ordinary: AtomicBool::new(false),
         })
     }
 
@@ -103,6 +107,15 @@ impl ServerContext {
 
     pub(super) fn acknowledged(&self) -> &Notify {
         &self.acknowledged
+    }
+
+    /// Returns true if HTTP status 400 without a reason does not mean that the session is lost.
+    pub(super) fn are_plain_refusals_ordinary(&self) -> bool {
+        self.are_plain_refusals_ordinary.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn mark_plain_refusals_ordinary(&self) {
+        self.are_plain_refusals_ordinary.store(true, Ordering::Relaxed);
     }
 
     pub(super) fn mark_tools_changed(&self) {

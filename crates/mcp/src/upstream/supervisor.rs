@@ -18,6 +18,9 @@ use super::status::UpstreamState;
 use super::tool::UpstreamTool;
 use crate::offering::UpstreamEvent;
 
+/// Maximum number of lost sessions in a row that are replaced without a pause.
+const MAX_NEW_SESSIONS: u32 = 8;
+
 /// Keeps a server connected until it is stopped. `before` is the task of a server with the same name, which must end
 /// first.
 pub(super) async fn supervise(upstream: Arc<Upstream>, before: Option<JoinHandle<()>>) {
@@ -38,6 +41,8 @@ pub(super) async fn supervise(upstream: Arc<Upstream>, before: Option<JoinHandle
 /// The state that outlives a connection.
 struct ReconnectState {
     backoff: ReconnectBackoff,
+    /// Number of lost sessions that were replaced immediately, since a connection was last stable.
+    new_sessions: u32,
     /// True if the server exits when it gets `server/discover`.
     is_handshake_only: bool,
     lease: Option<Lease>,
@@ -47,6 +52,7 @@ async fn reconnect_loop(upstream: &Arc<Upstream>) {
     let settings = &upstream.server().deps().settings;
     let mut known = ReconnectState {
         backoff: ReconnectBackoff::new(settings.max_backoff),
+        new_sessions: 0,
         is_handshake_only: false,
         lease: None,
     };
@@ -61,10 +67,14 @@ async fn reconnect_loop(upstream: &Arc<Upstream>) {
         let is_ready = stood.is_some();
         if stood.is_some_and(|stood| stood >= settings.stable_after) {
             known.backoff.reset();
+            known.new_sessions = 0;
         }
         let wait = match &fault {
             // The server is running, but has lost the session.
-            UpstreamError::SessionExpired if is_ready => Duration::ZERO,
+            UpstreamError::SessionExpired(_) if is_ready && known.new_sessions < MAX_NEW_SESSIONS => {
+                known.new_sessions += 1;
+                Duration::ZERO
+            }
             _ => known.backoff.next(is_ready),
         };
         if wait.is_zero() {
@@ -225,7 +235,7 @@ async fn register_tools(
     upstream.server().update_status(|status| {
         status.tools = specs.len();
         status.left_out = listing.skipped;
-        status.problem = None;
+        status.problem = listing.problem;
     });
     Ok(())
 }

@@ -1,6 +1,5 @@
 //! A tool of an MCP server for the engine.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -8,7 +7,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use toolway_core::{Arguments, CallContext, Tool, ToolSpec};
 use toolway_types::text::shorten_error;
-use toolway_types::{Code, ContentPart, OriginalError, RawJson, ToolError, ToolOutput};
+use toolway_types::{Code, ContentPart, OriginalError, RawJson, ToolError, ToolOutput, foreign_json};
 
 use super::call::{UpstreamRequest, call_upstream};
 use super::error::UpstreamError;
@@ -77,7 +76,7 @@ fn parse_result(raw: RawJson) -> Result<Result<ToolOutput, ToolError>, serde_jso
         #[serde(default)]
         is_error: Option<bool>,
     }
-    let given: CallToolResultBody<'_> = raw.to()?;
+    let given: CallToolResultBody<'_> = raw.to_borrowed()?;
     let content = given.content.unwrap_or_default().into_iter().map(parse_content_part).collect();
     let structured = given.structured_content.map(|raw| RawJson::from(raw.to_owned()));
     let failed = given.is_error == Some(true);
@@ -97,18 +96,18 @@ fn parse_result(raw: RawJson) -> Result<Result<ToolOutput, ToolError>, serde_jso
 /// Parses a content part. An unknown type becomes text.
 fn parse_content_part(raw: &RawValue) -> ContentPart {
     #[derive(Deserialize)]
-    struct TextContent<'a> {
-        #[serde(rename = "type", borrow)]
-        kind: Cow<'a, str>,
+    struct TextContent {
+        #[serde(rename = "type")]
+        kind: String,
         #[serde(default)]
         text: Option<String>,
     }
-    if let Ok(TextContent { kind, text: Some(text) }) = serde_json::from_str::<TextContent<'_>>(raw.get())
+    if let Ok(TextContent { kind, text: Some(text) }) = foreign_json::from_str::<TextContent>(raw.get())
         && kind == "text"
     {
         return ContentPart::Text { text };
     }
-    serde_json::from_str(raw.get()).unwrap_or_else(|_| ContentPart::text(raw.get()))
+    foreign_json::from_str(raw.get()).unwrap_or_else(|_| ContentPart::text(raw.get()))
 }
 
 #[cfg(test)]

@@ -72,6 +72,14 @@ impl McpTransport {
         }
     }
 
+    /// Returns true if requests belong to an MCP session that the server may lose.
+    pub(super) fn has_session(&self) -> bool {
+        match self {
+            Self::StreamableHttp(http) => http.has_session(),
+            Self::Stdio(_) | Self::Sse(_) => false,
+        }
+    }
+
     /// The requests that wait for responses on a shared stream, if the transport has one.
     pub(super) fn pending_responses(&self) -> Option<&pending_responses::PendingResponses> {
         match self {

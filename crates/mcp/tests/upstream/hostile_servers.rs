@@ -162,3 +162,69 @@ async fn a_list_without_end_is_given_up() {
     let status = bench.wait_failed("up").await;
     assert!(status.problem.unwrap().message.contains("more than 100 pages"));
 }
+
+async fn list_with_cursor(request: Request, next: &'static str) -> Response {
+    let Some(sent) = PostedMessage::read(request).await else {
+        return StatusCode::METHOD_NOT_ALLOWED.into_response();
+    };
+    match sent.method.as_str() {
+        "initialize" => sent.initialized(),
+        "tools/list" => {
+            let name = if sent.params["cursor"].is_null() { "first" } else { "second" };
+            let tool = json!({"name": name, "inputSchema": {"type": "object"}});
+            result_response(&sent.id, &json!({"tools": [tool], "nextCursor": next}).to_string())
+        }
+        "server/discover" => StatusCode::NOT_FOUND.into_response(),
+        _ => accepted_response(),
+    }
+}
+
+#[tokio::test]
+async fn an_empty_cursor_is_the_end_of_a_list() {
+    let url = serve(Router::new().fallback(async |request| list_with_cursor(request, "").await)).await;
+    let bench = UpstreamHarness::connected_at(url).await;
+    assert_eq!(bench.tools("up"), ["first"]);
+    assert_eq!(bench.status("up").problem, None);
+}
+
+#[tokio::test]
+async fn a_cursor_that_comes_again_keeps_the_pages_that_were_read() {
+    let url = serve(Router::new().fallback(async |request| list_with_cursor(request, "again").await)).await;
+    let bench = UpstreamHarness::connected_at(url).await;
+    assert_eq!(bench.tools("up"), ["first", "second"]);
+    let problem = bench.status("up").problem.unwrap();
+    assert_eq!(problem.message, "tools/list returned the same cursor twice; the list may be incomplete");
+}
+
+#[tokio::test]
+async fn a_refused_notification_is_the_reason_that_is_shown() {
+    let router = Router::new().fallback(async |request: Request| {
+        let Some(sent) = PostedMessage::read(request).await else {
+            return StatusCode::METHOD_NOT_ALLOWED.into_response();
+        };
+        match sent.method.as_str() {
+            "initialize" => sent.initialized(),
+            "server/discover" => StatusCode::NOT_FOUND.into_response(),
+            _ => (StatusCode::BAD_REQUEST, "no notifications here").into_response(),
+        }
+    });
+    let bench = UpstreamHarness::new();
+    bench.apply([("up", at(serve(router).await))]);
+    let message = bench.wait_failed("up").await.problem.unwrap().message;
+    assert_eq!(
+        message,
+        "it answered with HTTP status 400: it refuses the notification notifications/initialized: no notifications here"
+    );
+}
+
+#[tokio::test]
+async fn a_refused_handshake_is_the_reason_that_is_shown_and_not_that_of_the_older_transport() {
+    let router = Router::new().fallback(async |request: Request| match PostedMessage::read(request).await {
+        None => StatusCode::METHOD_NOT_ALLOWED.into_response(),
+        Some(_) => (StatusCode::BAD_REQUEST, "the tenant is missing").into_response(),
+    });
+    let bench = UpstreamHarness::new();
+    bench.apply([("up", at(serve(router).await))]);
+    let message = bench.wait_failed("up").await.problem.unwrap().message;
+    assert_eq!(message, "it answered with HTTP status 400: the tenant is missing");
+}

@@ -28,7 +28,7 @@ def text(said):
     return {"content": [{"type": "text", "text": said}]}
 
 TOOLS = [{"name": name, "inputSchema": {"type": "object"}} for name in
-         ["ask", "bad_json", "environment", "exit", "large", "logs", "pid", "progress", "silent", "slow", "twice"]]
+         ["ask", "bad_json", "environment", "exit", "large", "logs", "pid", "progress", "raw", "silent", "slow", "twice"]]
 
 def tool(id, name, params):
     token = params.get("_meta", {}).get("progressToken")
@@ -43,6 +43,10 @@ def tool(id, name, params):
     elif name == "twice":
         answer(id, text("first"))
         answer(id, text("second"))
+    elif name == "raw":
+        written = params["arguments"]["written"].replace("ID", str(id))
+        sys.stdout.buffer.write(written.encode("latin-1"))
+        sys.stdout.buffer.flush()
     elif name == "bad_json":
         sys.stdout.write("this is no JSON\n{\"half\":\n\n")
         sys.stdout.flush()
@@ -343,4 +347,50 @@ async fn a_program_that_is_disabled_does_not_run() {
     assert_eq!(bench.status("up").state, UpstreamState::Disabled);
     wait_until_dead(&pid).await;
     assert!(bench.tools("up").is_empty());
+}
+
+#[tokio::test]
+async fn an_answer_that_cannot_be_read_ends_its_call_with_what_is_wrong() {
+    let bench = running_harness("").await;
+    for (written, expected) in [
+        (r#"{"jsonrpc":"2.0","id":ID,"error":"broke"}"#, "broke"),
+        (r#"{"jsonrpc":"2.0","id":ID,"error":{"code":"E_IO","message":"no disk"}}"#, "no disk (E_IO)"),
+        (r#"{"jsonrpc":"2.0","id":ID,"result":{"x":NaN}}"#, "its answer can't be read: expected value"),
+        (r#"{"jsonrpc":"2.0","id":ID,"result":null}"#, "its answer can't be read: it is neither"),
+        (
+            r#"INFO answering {"jsonrpc":"2.0","id":ID,"result":{"content":[]}}"#,
+            "it has other text before the message",
+        ),
+        (r#"{"jsonrpc":"2.0","id":ID,"result":{"content":[{"type":"text","text":"line one"#, "line break"),
+        (r#"{"jsonrpc":"2.0","id":ID,"result":{"content":["#, "its rest is missing"),
+    ] {
+        let arguments = json!({"written": format!("{written}\n")}).to_string();
+        let error = bench.call("up__raw", &arguments).await.unwrap_err();
+        assert!(error.message.contains(expected), "{written}: {error:?}");
+        assert!(error.code != Code::Timeout && error.dispatched, "{written}: {error:?}");
+    }
+    assert_eq!(bench.status("up").state, UpstreamState::Connected);
+}
+
+#[tokio::test]
+async fn an_answer_in_an_unusual_form_is_read() {
+    let bench = running_harness("").await;
+    let result = r#"{"content":[{"type":"text","text":"café \ud83d"}]}"#;
+    let message = format!(r#"{{"jsonrpc":"2.0","id":ID,"result":{result}}}"#);
+    let pretty = message.replace(',', ",\n  ");
+    let ping = r#"{"jsonrpc":"2.0","method":"notifications/other"}"#;
+    for written in [
+        format!("{message}\n"),
+        format!("{pretty}\n"),
+        format!("{ping}{message}\n"),
+        format!("{message}{ping}\n"),
+        format!("\u{EF}\u{BB}\u{BF}{message}\n"),
+        // Without an end of line.
+        format!("\n{message}"),
+    ] {
+        let arguments = json!({ "written": written }).to_string();
+        let output = bench.call("up__raw", &arguments).await.unwrap();
+        // The byte 0xE9 is not UTF-8.
+        assert_eq!(output.joined_text(), "caf\u{FFFD} \u{FFFD}", "{written}");
+    }
 }

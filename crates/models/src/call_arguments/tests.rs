@@ -60,3 +60,10 @@ fn truncated_or_malformed_arguments_are_replayed_inside_an_object_m10() {
     assert_eq!(arguments_text(&with("{\"a\":1}", true)), r#"{"unreadable_arguments":"{\"a\":1}"}"#);
     assert_eq!(arguments_text(&with("", true)), r#"{"unreadable_arguments":""}"#);
 }
+
+#[test]
+fn half_a_surrogate_pair_in_arguments_reaches_the_api_as_a_replacement() {
+    assert_eq!(sent_arguments(r#"{"a":"x \ud83d"}"#, false), r#"{"a":"x \ufffd"}"#);
+    let call = ToolCall { arguments: r#"{"a":"\ude00"}"#.to_owned(), ..call() };
+    assert_eq!(arguments_text(&call), r#"{"a":"\ufffd"}"#);
+}

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use http::StatusCode;
 use serde_json::Value;
+use toolway_types::foreign_json;
 use toolway_types::json::{MAX_VALUES, has_more_values_than};
 
 /// Parses JSON, unless it is too large to be an error.
@@ -11,7 +12,7 @@ fn parse_value(text: &str) -> Option<Value> {
     if has_more_values_than(text.as_bytes(), MAX_VALUES) {
         return None;
     }
-    serde_json::from_str(text).ok()
+    foreign_json::from_str(text).ok()
 }
 
 /// A provider's error.

@@ -133,3 +133,22 @@ fn json_of_other_parties_is_kept_byte_for_byte() {
     let read: SpecDocument = serde_json::from_str(&spec).unwrap();
     assert_eq!(serde_json::to_string(&read).unwrap(), spec);
 }
+
+#[test]
+fn an_output_that_is_no_string_is_kept_as_json() {
+    for (json, expected) in [
+        (r#"{"a":1.50}"#, ToolResultOutput::Json(raw(r#"{"a":1.50}"#))),
+        ("[1]", ToolResultOutput::Json(raw("[1]"))),
+        ("81", ToolResultOutput::Json(raw("81"))),
+        ("null", ToolResultOutput::default()),
+        (r#""{}""#, "{}".into()),
+    ] {
+        let text = format!(r#"{{"type":"tool_result","id":"c1","output":{json}}}"#);
+        let ClientMessage::ToolResult(result) = ClientMessage::decode(&text).unwrap() else { panic!() };
+        assert_eq!(result.output, expected, "{json}");
+        assert_eq!(
+            ClientMessage::decode(&ClientMessage::from(result.clone()).encode()).unwrap(),
+            result.into()
+        );
+    }
+}

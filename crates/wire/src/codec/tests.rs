@@ -30,7 +30,6 @@ fn a_frame_that_is_not_a_json_object_is_invalid_json() {
         r#"{"type":"connect"}{"type":"connect"}"#,
         "{\"type\":\"conn\nect\"}",
         "\u{FEFF}{\"type\":\"connect\"}",
-        r#"{"type":"\ud800"}"#,
         "NaN",
     ] {
         refused(text, error_code::INVALID_JSON);
@@ -47,6 +46,7 @@ fn an_object_of_an_unknown_type_is_refused() {
         (r#"{"type":"connect","type":"abort"}"#, ""),
         (r#"{"type":""}"#, ""),
         (r#"{"type":"Connect"}"#, "Connect"),
+        (r#"{"type":"\ud800"}"#, "\u{FFFD}"),
         (r#"{"type":"shout","id":"1"}"#, "shout"),
         // A message of the other direction.
         (r#"{"type":"connected","v":1,"message":""}"#, "connected"),
@@ -65,11 +65,11 @@ fn the_type_may_be_at_any_position_and_escaped() {
 #[test]
 fn a_field_of_the_wrong_form_is_reported_with_the_id() {
     for (text, kind, id) in [
-        (r#"{"type":"tool_result","id":"c1","output":{"a":1}}"#, "tool_result", Some("c1")),
+        (r#"{"type":"tool_result","id":"c1","output":"x","content":{"a":1}}"#, "tool_result", Some("c1")),
         (r#"{"type":"tool_result","output":"x"}"#, "tool_result", None),
         (r#"{"type":"call_tool","id":"1"}"#, "call_tool", Some("1")),
         (r#"{"type":"call_tool","id":"1","name":"a","timeout_ms":-1}"#, "call_tool", Some("1")),
-        (r#"{"type":"cancel_call","id":7}"#, "cancel_call", None),
+        (r#"{"type":"cancel_call","id":7}"#, "cancel_call", Some("7")),
         (r#"{"type":"register_tools","tools":{}}"#, "register_tools", None),
         (r#"{"type":"tool_progress","id":"c1","progress":1e999}"#, "tool_progress", Some("c1")),
         (r#"{"type":"permission_answer","id":"q1","decision":"maybe"}"#, "permission_answer", Some("q1")),
@@ -110,6 +110,39 @@ fn frames_nested_deeper_than_the_limit_are_refused() {
 fn brackets_in_strings_do_not_count_as_depth() {
     let text = format!(r#"{{"type":"message","content":"{}\"{}"}}"#, "[".repeat(200), "{".repeat(200));
     assert_eq!(ClientMessage::decode(&text).unwrap().kind(), "message");
+}
+
+#[test]
+fn half_a_surrogate_pair_costs_only_itself_and_stays_in_bytes_that_are_passed_on() {
+    let text = r#"{"type":"tool_result","id":"c1","output":"x \ud83d","structured":{"a":"\ud83d"},
+        "content":[{"type":"text","text":"\ude00 y"}]}"#;
+    let ClientMessage::ToolResult(result) = ClientMessage::decode(text).unwrap() else { panic!() };
+    assert_eq!(result.output, "x \u{FFFD}".into());
+    assert_eq!(result.content, [toolway_types::ContentPart::text("\u{FFFD} y")]);
+    assert_eq!(result.structured.unwrap().get(), r#"{"a":"\ud83d"}"#);
+    let asked = r#"{"type":"tool_call_request","id":"c1","name":"\ud83d","args":{"a":"\ud83d"}}"#;
+    let GatewayMessage::ToolCallRequest(request) = GatewayMessage::decode(asked).unwrap() else { panic!() };
+    assert_eq!((request.name.as_str(), request.args.get()), ("\u{FFFD}", r#"{"a":"\ud83d"}"#));
+    let shown = r#"{"type":"chunk","content":"hi \ud83d"}"#;
+    assert_eq!(
+        GatewayMessage::decode(shown).unwrap().encode(),
+        "{\"type\":\"chunk\",\"content\":\"hi \u{FFFD}\"}"
+    );
+}
+
+#[test]
+fn type_and_id_are_found_in_a_frame_that_is_no_json() {
+    let found = |text: &str| {
+        let UndecodedFrame { kind, id } = UndecodedFrame::find(text);
+        (kind.unwrap_or_default(), id.unwrap_or_default())
+    };
+    let expected = ("tool_result".to_owned(), "c1".to_owned());
+    assert_eq!(found(r#"{"type":"tool_result","id":"c1","output":NaN}"#), expected);
+    assert_eq!(found(r#"{"output":{"id":"c2"},"id":"c1","type":"tool_result""#), expected);
+    let deep = "[".repeat(200);
+    assert_eq!(found(&format!(r#"{{"type":"tool_result","id":"c1","structured":{deep}"#)), expected);
+    assert_eq!(found("not JSON"), (String::new(), String::new()));
+    assert_eq!(UndecodedFrame::find(r#"{"type":"call_tool","id":"1"}"#).answered_call(), None);
 }
 
 #[test]

@@ -174,3 +174,13 @@ fn the_output_in_a_chat_is_always_a_string() {
         r#"{"type":"tool_result","id":"ID","name":"camera","output":"{ \"percent\":81 }","duration_ms":1.0,"status":"success","result":{ "percent":81 },"content":[{"type":"image","data":"AA==","mimeType":"image/png"}]}"#,
     );
 }
+
+#[test]
+fn version_1_gets_the_prompt_as_one_string() {
+    let prompt =
+        DebugPrompt { messages: vec![RawJson::parse(r#"{"content":"a\"b","role":"user"}"#).unwrap()] };
+    assert_eq!(
+        prompt.write_version_1(),
+        r#"{"type":"debug_prompt","messages":"[{\"content\":\"a\\\"b\",\"role\":\"user\"}]","estimated_tokens":9}"#
+    );
+}

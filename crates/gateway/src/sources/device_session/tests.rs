@@ -133,7 +133,8 @@ impl DeviceSessionHarness {
             ..EngineParts::new(registry.clone(), Arc::new(SystemClock))
         });
         let slug = "phone".parse().unwrap();
-        let source = DeviceSource::new(slug, PrincipalId::from("t"), None, DeviceSourceState::default());
+        let source =
+            DeviceSource::new(slug, PrincipalId::from("t"), None, None, DeviceSourceState::default());
         let session = new_session(&registry, &source);
         let mut world = Self {
             registry,

@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use rmcp::model::LoggingMessageNotificationParam;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use toolway_core::ProgressReport;
+use toolway_types::foreign_json;
 
 use super::UpstreamConnection;
 use crate::offering::UpstreamEvent;
@@ -88,6 +90,6 @@ fn handle_log(connection: &Arc<UpstreamConnection>, params: Option<&RawValue>, o
     }
 }
 
-fn parse_params<T: for<'a> Deserialize<'a>>(params: Option<&RawValue>) -> Option<T> {
-    serde_json::from_str(params?.get()).ok()
+fn parse_params<T: DeserializeOwned>(params: Option<&RawValue>) -> Option<T> {
+    foreign_json::from_str(params?.get()).ok()
 }

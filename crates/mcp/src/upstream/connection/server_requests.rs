@@ -7,6 +7,7 @@ use rmcp::ErrorData;
 use rmcp::model::{ErrorCode, InputRequest, InputRequests};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
+use toolway_types::foreign_json;
 
 use super::UpstreamConnection;
 use crate::client_link::InputRequestError;
@@ -41,7 +42,7 @@ pub(super) fn handle_request(
     let exchange = connection.exchange_of(origin).filter(|exchange| exchange.count_question());
     let mut request = json!({"method": method});
     if let (Value::Object(request), Some(params)) = (&mut request, params) {
-        let params = serde_json::from_str(params.get()).unwrap_or_default();
+        let params = foreign_json::from_str(params.get()).unwrap_or_default();
         request.extend(without_progress(params).map(|params| ("params".to_owned(), params)));
     }
     let request = serde_json::from_value::<InputRequest>(request);

@@ -9,10 +9,11 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use parking_lot::Mutex;
 use toolway_types::RawJson;
+use toolway_types::text::truncate;
 
 use super::OutgoingRequest;
 use super::endpoint::{EVENT_STREAM, HttpEndpoint, JSON, has_media_type};
-use super::message_handler::MessageHandler;
+use super::message_handler::{MessageHandler, dispatch_messages};
 use super::sse_stream::SseStream;
 use crate::param_headers;
 use crate::upstream::error::UpstreamError;
@@ -27,6 +28,8 @@ const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 const NAME: HeaderName = HeaderName::from_static("mcp-name");
 const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 
+/// Maximum length of a response in an error, in bytes.
+const MAX_SHOWN_BYTES: usize = 512;
 /// Maximum number of consecutive resumes of a stream without a new event.
 const MAX_RESUMES: usize = 5;
 /// Default delay before a resume, and its maximum.
@@ -73,11 +76,12 @@ impl StreamableHttpTransport {
     /// Sends a message that needs no response.
     pub(in crate::upstream) async fn send(&self, frame: Bytes) -> Result<(), UpstreamError> {
         let (headers, session) = self.headers(None);
-        let response = self.address.send(Method::POST, self.address.url(), &headers, Some(frame)).await?;
+        let lost = |fault: UpstreamError| if session { fault.or_lost_session(true) } else { fault };
+        let response = self.address.send(Method::POST, self.address.url(), &headers, Some(frame)).await;
+        let response = response.map_err(lost)?;
         match response.status() {
             status if status.is_success() => Ok(()),
-            StatusCode::NOT_FOUND if session => Err(UpstreamError::SessionExpired),
-            status => Err(UpstreamError::Status(status, read_excerpt(response).await)),
+            status => Err(lost(UpstreamError::Status(status, read_excerpt(response).await))),
         }
     }
 
@@ -88,19 +92,20 @@ impl StreamableHttpTransport {
     ) -> Result<RawJson, UpstreamError> {
         let frame = frame::request(request.id, request.method, &request.params);
         let (headers, session) = self.headers(Some(&request));
-        let response = self.address.send(Method::POST, self.address.url(), &headers, Some(frame)).await?;
+        let lost = |is_http_error: bool| {
+            move |fault: UpstreamError| if session { fault.or_lost_session(is_http_error) } else { fault }
+        };
+        let response = self.address.send(Method::POST, self.address.url(), &headers, Some(frame)).await;
+        let response = response.map_err(lost(true))?;
         let status = response.status();
-        if status == StatusCode::NOT_FOUND && session {
-            return Err(UpstreamError::SessionExpired);
-        }
         if !status.is_success() {
-            return Err(self.read_error(response).await);
+            return Err(lost(true)(self.read_error(response).await));
         }
         if request.method == "initialize" {
             *self.session.lock() = response.headers().get(SESSION).cloned();
         }
         if has_media_type(&response, EVENT_STREAM) {
-            return self.follow_stream(handler, response, &request).await;
+            return self.follow_stream(handler, response, &request).await.map_err(lost(false));
         }
         if status != StatusCode::OK || !has_media_type(&response, JSON) {
             let said = read_excerpt(response).await;
@@ -111,9 +116,15 @@ impl StreamableHttpTransport {
         }
         let bytes = read_all(response, self.max_bytes).await?;
         let origin = request.exchange.as_ref().map_or(MessageOrigin::Gateway, MessageOrigin::Exchange);
-        find_answer(handler, &bytes, request.id, origin)?.unwrap_or_else(|| {
+        let answer = find_answer(handler, &bytes, request.id, origin)?.unwrap_or_else(|| {
             Err(UpstreamError::Malformed("its response belongs to another request".to_owned()))
-        })
+        });
+        answer.map_err(lost(false))
+    }
+
+    /// Returns true if requests belong to an MCP session.
+    pub(in crate::upstream) fn has_session(&self) -> bool {
+        self.session.lock().is_some()
     }
 
     /// Reads an error response. JSON-RPC errors may have any status.
@@ -126,12 +137,10 @@ impl StreamableHttpTransport {
             Ok(bytes) => bytes,
             Err(fault) => return fault,
         };
-        match frame::parse(&bytes) {
+        let text = String::from_utf8_lossy(&bytes);
+        match frame::parse(&text) {
             Ok(IncomingMessage::Error(_, error)) => UpstreamError::RpcError(error),
-            _ => {
-                let said = String::from_utf8_lossy(bytes.get(..bytes.len().min(512)).unwrap_or_default());
-                UpstreamError::Status(status, said.into_owned())
-            }
+            _ => UpstreamError::Status(status, truncate(&text, MAX_SHOWN_BYTES)),
         }
     }
 
@@ -208,15 +217,17 @@ impl StreamableHttpTransport {
         }
         let response = self.address.send(Method::GET, self.address.url(), &headers, None).await?;
         match response.status() {
-            StatusCode::NOT_FOUND if session => Err(UpstreamError::SessionExpired),
             status if status.is_success() && has_media_type(&response, EVENT_STREAM) => {
                 Ok(SseStream::new(response, self.max_bytes))
             }
-            status => Err(UpstreamError::Status(status, String::new())),
+            status => {
+                let fault = UpstreamError::Status(status, read_excerpt(response).await);
+                Err(if session { fault.or_lost_session(true) } else { fault })
+            }
         }
     }
 
-    /// Listens to notifications of the server. Returns only if the connection has become unusable, with the reason.
+    /// Listens to notifications of the server. Returns only if the server refuses the session for that.
     pub(in crate::upstream) async fn listen(&self, handler: &impl MessageHandler) -> UpstreamError {
         let mut place = StreamPosition::default();
         let mut failures = 0_u32;
@@ -229,7 +240,7 @@ impl StreamableHttpTransport {
                             Ok(Some(event)) => {
                                 place.record(event.id, event.retry);
                                 if !event.data.is_empty() {
-                                    dispatch_message(handler, &event.data);
+                                    dispatch_messages(handler, &event.data);
                                 }
                             }
                             Ok(None) | Err(UpstreamError::ConnectionLost(_)) => break,
@@ -241,7 +252,7 @@ impl StreamableHttpTransport {
                         }
                     }
                 }
-                Err(UpstreamError::SessionExpired) => return UpstreamError::SessionExpired,
+                Err(fault @ UpstreamError::SessionExpired(_)) => return fault,
                 Err(UpstreamError::ConnectionLost(_) | UpstreamError::Unreachable(_)) => failures += 1,
                 // The server offers no such stream.
                 Err(_) => std::future::pending().await,
@@ -313,27 +324,29 @@ fn find_answer(
     id: u64,
     origin: MessageOrigin<'_>,
 ) -> Result<Option<Result<RawJson, UpstreamError>>, UpstreamError> {
-    let mut answer = None;
-    let read = frame::parse_all(text, |message| match message {
-        IncomingMessage::Result(of, result) if of == id && answer.is_none() => {
+    let (mut answer, mut problem) = (None, None);
+    frame::parse_all(text, |message| match message {
+        Ok(IncomingMessage::Result(of, result)) if of == id && answer.is_none() => {
             answer = Some(Ok(result.to_owned().into()));
         }
         // A server that could not parse the request does not know its id.
-        IncomingMessage::Error(of, error) if of.is_none_or(|of| of == id) && answer.is_none() => {
+        Ok(IncomingMessage::Error(of, error)) if of.is_none_or(|of| of == id) && answer.is_none() => {
             answer = Some(Err(UpstreamError::RpcError(error)));
         }
-        other => handler.handle_message(other, origin),
+        Ok(other) => handler.handle_message(other, origin),
+        Err(unreadable) if unreadable.answered_request == Some(id) => {
+            answer.get_or_insert(Err(UpstreamError::unreadable_answer(&unreadable.reason)));
+        }
+        // A request of the server, so the answer may still arrive.
+        Err(unreadable) if unreadable.own_request.is_some() => {
+            handler.handle_unreadable(&unreadable, "its response has a message", text);
+        }
+        Err(unreadable) => problem = Some(unreadable.reason),
     });
-    match read {
-        Ok(()) => Ok(answer),
-        Err(error) => Err(UpstreamError::Malformed(format!("its response is not an MCP message: {error}"))),
-    }
-}
-
-fn dispatch_message(handler: &impl MessageHandler, text: &[u8]) {
-    if let Err(error) =
-        frame::parse_all(text, |message| handler.handle_message(message, MessageOrigin::Shared))
-    {
-        handler.log_anomaly(&format!("its stream has an event that is not an MCP message: {error}"));
+    match (answer, problem) {
+        (None, Some(reason)) => {
+            Err(UpstreamError::Malformed(format!("its response is not an MCP message: {reason}")))
+        }
+        (answer, _) => Ok(answer),
     }
 }

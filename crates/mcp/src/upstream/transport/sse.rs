@@ -1,6 +1,8 @@
 //! HTTP with SSE (2024-11-05): one stream for all incoming messages, whose first event names the address for outgoing
 //! ones.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use bytes::Bytes;
 use http::{HeaderMap, Method};
 use toolway_types::RawJson;
@@ -8,11 +10,10 @@ use url::Url;
 
 use super::OutgoingRequest;
 use super::endpoint::{EVENT_STREAM, HttpEndpoint, has_media_type};
-use super::message_handler::MessageHandler;
+use super::message_handler::{MessageHandler, dispatch_messages};
 use super::pending_responses::PendingResponses;
 use super::sse_stream::SseStream;
 use crate::upstream::error::UpstreamError;
-use crate::upstream::exchange::MessageOrigin;
 use crate::upstream::frame;
 use crate::upstream::response_body::read_excerpt;
 
@@ -22,6 +23,8 @@ pub(in crate::upstream) struct SseTransport {
     address: HttpEndpoint,
     /// The address for messages.
     endpoint: Url,
+    /// True once the server has accepted a message.
+    has_worked: AtomicBool,
     pending: PendingResponses,
 }
 
@@ -46,7 +49,12 @@ impl SseTransport {
             }
             let endpoint = parse_endpoint(address.url(), &event.data)?;
             return Ok((
-                Self { address, endpoint, pending: PendingResponses::default() },
+                Self {
+                    address,
+                    endpoint,
+                    has_worked: AtomicBool::new(false),
+                    pending: PendingResponses::default(),
+                },
                 SseMessages(stream),
             ));
         }
@@ -70,8 +78,15 @@ impl SseTransport {
         let response =
             self.address.send(Method::POST, &self.endpoint, &HeaderMap::new(), Some(frame)).await?;
         match response.status() {
-            status if status.is_success() => Ok(()),
-            status => Err(UpstreamError::Status(status, read_excerpt(response).await)),
+            status if status.is_success() => {
+                self.has_worked.store(true, Ordering::Relaxed);
+                Ok(())
+            }
+            status => {
+                let fault = UpstreamError::Status(status, read_excerpt(response).await);
+                // The address for messages contains the session.
+                Err(if self.has_worked.load(Ordering::Relaxed) { fault.or_lost_session(true) } else { fault })
+            }
         }
     }
 }
@@ -100,13 +115,7 @@ pub(in crate::upstream) async fn pump(handler: impl MessageHandler, messages: Ss
                 if event.data.is_empty() || event.kind.is_some() {
                     continue;
                 }
-                let read = frame::parse_all(&event.data, |message| {
-                    handler.handle_message(message, MessageOrigin::Shared)
-                });
-                if let Err(error) = read {
-                    handler
-                        .log_anomaly(&format!("its stream has an event that is not an MCP message: {error}"));
-                }
+                dispatch_messages(&handler, &event.data);
             }
             Ok(None) => return UpstreamError::ConnectionLost("it ended its stream".to_owned()),
             Err(fault) => return fault,

@@ -1,6 +1,9 @@
 //! MCP's stdio transport: one message per line, over a pair of pipes.
 
+mod line_messages;
+
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncWrite, AsyncWriteExt, BufReader};
@@ -11,13 +14,15 @@ use super::OutgoingRequest;
 use super::message_handler::MessageHandler;
 use super::pending_responses::PendingResponses;
 use crate::upstream::error::UpstreamError;
-use crate::upstream::exchange::MessageOrigin;
 use crate::upstream::frame;
+use line_messages::{LineMessages, is_message};
 
 /// Capacity of the queue of outgoing messages.
 const QUEUE_CAPACITY: usize = 64;
 /// Length of the part of an overlong line that is kept to find its id.
 const LINE_HEAD_BYTES: usize = 256;
+/// Time to wait for the rest of a message that has begun. Servers write a message at once.
+const PART_TIMEOUT: Duration = Duration::from_secs(2);
 /// Size of the read buffer.
 const READ_BUFFER_BYTES: usize = 64 << 10;
 
@@ -117,13 +122,28 @@ impl IncomingLines {
     ) -> UpstreamError {
         let limit = self.max_bytes;
         let mut line = Vec::new();
+        let mut messages = LineMessages::new(limit);
         // The length of a line, also of one that is too long to store.
         let mut length = 0;
         loop {
-            let bytes = match reader.fill_buf().await {
-                Ok([]) => return UpstreamError::ConnectionLost("it closed its output".to_owned()),
-                Ok(bytes) => bytes,
-                Err(error) => return UpstreamError::ConnectionLost(error.to_string()),
+            let read = match length > 0 || messages.has_part() {
+                true => tokio::time::timeout(PART_TIMEOUT, reader.fill_buf()).await,
+                false => Ok(reader.fill_buf().await),
+            };
+            let bytes = match read {
+                Ok(Ok([])) => return UpstreamError::ConnectionLost("it closed its output".to_owned()),
+                Ok(Ok(bytes)) => bytes,
+                Ok(Err(error)) => return UpstreamError::ConnectionLost(error.to_string()),
+                // Some servers do not end the line of a message.
+                Err(_) if length == line.len() && is_message(&line) => {
+                    messages.take_line(handler, &line);
+                    (line, length) = (Vec::new(), 0);
+                    continue;
+                }
+                Err(_) => {
+                    messages.give_up(handler, "its rest is missing");
+                    continue;
+                }
             };
             let end = memchr::memchr(b'\n', bytes);
             let piece = bytes.get(..end.unwrap_or(bytes.len())).unwrap_or_default();
@@ -140,7 +160,7 @@ impl IncomingLines {
             }
             match length > limit {
                 true => self.reject_long_line(handler, &line, length),
-                false => handle_line(handler, &line),
+                false => messages.take_line(handler, &line),
             }
             line.clear();
             line.shrink_to(READ_BUFFER_BYTES);
@@ -154,20 +174,6 @@ impl IncomingLines {
         handler.log_anomaly(&format!("its output has a line of {length} bytes; the maximum is {limit}"));
         let Some(id) = id_in(head).or_else(|| self.pending.sole_id()) else { return };
         self.pending.complete(id, Err(UpstreamError::TooLarge(limit)));
-    }
-}
-
-fn handle_line(handler: &impl MessageHandler, line: &[u8]) {
-    let line = line.trim_ascii();
-    if line.is_empty() {
-        return;
-    }
-    if let Err(error) =
-        frame::parse_all(line, |message| handler.handle_message(message, MessageOrigin::Shared))
-    {
-        let said = String::from_utf8_lossy(line.get(..LINE_HEAD_BYTES.min(line.len())).unwrap_or_default())
-            .into_owned();
-        handler.log_anomaly(&format!("its output has a line that is not an MCP message ({error}): {said}"));
     }
 }
 

@@ -2,6 +2,7 @@
 
 use reqwest::Url;
 use serde::Deserialize;
+use toolway_types::foreign_json;
 
 use crate::lenient;
 use crate::provider::AvailableModel;
@@ -35,7 +36,7 @@ pub(super) fn page_url(mut list: Url, cursor: Option<&str>) -> Url {
 }
 
 pub(super) fn parse_page(body: &[u8]) -> Option<ModelListPage> {
-    let page: AnthropicModelPage = serde_json::from_slice(body).ok()?;
+    let page: AnthropicModelPage = foreign_json::from_slice(body).ok()?;
     let models = page.data.into_iter().map(|entry| AvailableModel {
         id: entry.id,
         context_tokens: entry.max_input_tokens.filter(|tokens| *tokens > 0),

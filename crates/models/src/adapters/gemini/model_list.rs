@@ -2,6 +2,7 @@
 
 use reqwest::Url;
 use serde::Deserialize;
+use toolway_types::foreign_json;
 
 use crate::lenient;
 use crate::provider::AvailableModel;
@@ -46,7 +47,7 @@ pub(super) fn page_url(mut list: Url, cursor: Option<&str>) -> Url {
 }
 
 pub(super) fn parse_page(body: &[u8]) -> Option<ModelListPage> {
-    let page: GeminiModelPage = serde_json::from_slice(body).ok()?;
+    let page: GeminiModelPage = foreign_json::from_slice(body).ok()?;
     let models = page.models.into_iter().filter(GeminiModelEntry::generates_content);
     let models = models.map(|entry| AvailableModel {
         id: entry.name.strip_prefix("models/").unwrap_or(&entry.name).to_owned(),

@@ -25,7 +25,7 @@ fn provider_id(data: &RawJson) -> Option<Cow<'_, str>> {
         #[serde(borrow)]
         id: Cow<'a, str>,
     }
-    data.to::<ProviderCallId<'_>>().ok().map(|data| data.id)
+    data.to_borrowed::<ProviderCallId<'_>>().ok().map(|data| data.id)
 }
 
 fn is_valid_id(id: &str, form: CallIdFormat) -> bool {

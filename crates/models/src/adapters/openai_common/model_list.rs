@@ -2,6 +2,7 @@
 
 use reqwest::Url;
 use serde::Deserialize;
+use toolway_types::foreign_json;
 
 use crate::config::ProviderConfig;
 use crate::lenient;
@@ -40,7 +41,8 @@ pub(crate) fn model_list_url(config: &ProviderConfig) -> Url {
 
 /// Parses the list, which these servers send as one page.
 pub(crate) fn parse_model_list(body: &[u8]) -> Option<ModelListPage> {
-    let (OpenAiModelList::Data { data } | OpenAiModelList::Bare(data)) = serde_json::from_slice(body).ok()?;
+    let (OpenAiModelList::Data { data } | OpenAiModelList::Bare(data)) =
+        foreign_json::from_slice(body).ok()?;
     let models = data.into_iter().filter_map(|entry| {
         let context_tokens = entry.context_length.or(entry.max_model_len);
         let context_tokens = context_tokens.or(entry.context_window).or(entry.max_context_length);

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
+use toolway_types::foreign_json;
 
 use crate::error::CliError;
 
@@ -43,7 +44,7 @@ pub(super) struct JsonRpcId(String);
 impl JsonRpcId {
     /// Parses an id.
     pub(super) fn from_raw(raw: &RawValue) -> Self {
-        let value: Value = serde_json::from_str(raw.get()).unwrap_or_default();
+        let value: Value = foreign_json::from_str(raw.get()).unwrap_or_default();
         Self::from_value(&value)
     }
 
@@ -116,7 +117,7 @@ impl<'a> MessageOutline<'a> {
 }
 
 fn value_at(part: Option<&RawValue>, pointer: &str) -> Option<Value> {
-    let value: Value = serde_json::from_str(part?.get()).ok()?;
+    let value: Value = foreign_json::from_str(part?.get()).ok()?;
     value.pointer(pointer).cloned()
 }
 
