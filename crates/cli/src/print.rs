@@ -111,7 +111,7 @@ impl Printer {
     /// Prints a line on standard error, also for JSON output.
     pub(crate) fn status(&self, text: &str) {
         // Nobody can be told about a closed standard error.
-        let _ = writeln!(io::stderr().lock(), "{}", escape::lines(text));
+        let _ = writeln!(io::stderr().lock(), "{}", escape::indented_lines(text));
     }
 
     /// Prints a line of a dialog on standard error. Does not escape: escape untrusted text before.
@@ -123,9 +123,13 @@ impl Printer {
     pub(crate) fn warning(&self, text: &str, hint: &str) {
         let colour = self.stderr.colour;
         let warning = Style::Warning.paint("warning:", colour);
-        let mut lines = format!("{warning} {}\n", escape::lines(text));
+        let mut lines = format!("{warning} {}\n", escape::indented_lines(text));
         if !hint.is_empty() {
-            lines.push_str(&format!("{} {}\n", Style::Hint.paint("hint:", colour), escape::lines(hint)));
+            lines.push_str(&format!(
+                "{} {}\n",
+                Style::Hint.paint("hint:", colour),
+                escape::indented_lines(hint)
+            ));
         }
         let _ = io::stderr().lock().write_all(lines.as_bytes());
     }

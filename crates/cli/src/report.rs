@@ -38,5 +38,5 @@ impl CliError {
 
 /// Adds a line. Indents further lines of the text, so that untrusted text cannot imitate another error.
 fn push_line(text: &mut String, start: &str, rest: &str) {
-    let _ = writeln!(text, "{start} {}", escape::lines(rest).replace('\n', "\n  "));
+    let _ = writeln!(text, "{start} {}", escape::indented_lines(rest));
 }

@@ -10,6 +10,7 @@
 //! the resource that it was issued for, a refresh token only to its issuer.
 
 pub mod address;
+mod address_guard;
 mod authorizer;
 pub mod challenge;
 mod client;

@@ -100,6 +100,13 @@ pub(crate) fn truncated_response(config: &ProviderConfig) -> AttemptFailure {
     AttemptFailure::from(error.with_hint("The text so far is kept. Retry, or let the model continue."))
 }
 
+/// Returns the failure for a response that ended before the model said anything.
+pub(crate) fn empty_response(config: &ProviderConfig) -> AttemptFailure {
+    let message = "the response is empty";
+    let error = ModelError::new(ModelErrorKind::Network, Arc::clone(&config.name), message);
+    AttemptFailure::from(error.with_hint("Retry. If it stays empty, read the log of the model server."))
+}
+
 /// Returns the failure for a timeout of `waited`. `setting` is the setting that configures it.
 pub(crate) fn timed_out(
     config: &ProviderConfig,

@@ -12,6 +12,7 @@ pub mod error;
 pub mod event;
 mod exchange;
 mod failure;
+mod inline_thinking;
 mod lenient;
 pub mod message;
 mod model_list;

@@ -48,6 +48,34 @@ pub struct OutputSchema {
     pub name: String,
     /// The JSON Schema.
     pub schema: RawJson,
+    /// True if any JSON object will do, which some APIs have a mode for. `schema` then says no more than that.
+    pub accepts_any_object: bool,
+}
+
+impl OutputSchema {
+    /// Creates a schema that any JSON object matches.
+    #[must_use]
+    pub fn any_object() -> Self {
+        let schema = RawJson::parse(r#"{"type":"object"}"#).unwrap_or_default();
+        Self { name: "object".to_owned(), schema, accepts_any_object: true }
+    }
+
+    /// Creates a schema for a structured output.
+    #[must_use]
+    pub fn new(name: impl Into<String>, schema: RawJson) -> Self {
+        Self { name: name.into(), schema, accepts_any_object: false }
+    }
+
+    /// The requirement as an instruction to the model, for APIs without a field for it.
+    pub(crate) fn instructions(&self) -> String {
+        match self.accepts_any_object {
+            true => "Answer with one JSON object and nothing else.".to_owned(),
+            false => format!(
+                "Answer with one JSON value and nothing else. It must fit this JSON Schema: {}",
+                self.schema.get()
+            ),
+        }
+    }
 }
 
 /// Effort that a model may spend on thinking before it responds.

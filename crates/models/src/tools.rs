@@ -40,6 +40,8 @@ pub struct ToolDefinition {
     pub description: String,
     /// JSON Schema of its arguments as its source wrote it; `None` if it takes none.
     pub parameters: Option<RawJson>,
+    /// True if the API must enforce the schema while the model writes, where it can.
+    pub is_strict: bool,
     formats: FormatCache<Result<Arc<ConvertedTool>, NotExpressible>>,
 }
 
@@ -51,8 +53,15 @@ impl ToolDefinition {
             name: name.into(),
             description: description.into(),
             parameters,
+            is_strict: false,
             formats: FormatCache::default(),
         }
+    }
+
+    /// Sets whether the API must enforce the schema.
+    #[must_use]
+    pub fn strict(self, is_strict: bool) -> Self {
+        Self { is_strict, ..self }
     }
 
     /// Returns the tool in a form. `convert` computes it the first time.
@@ -74,6 +83,7 @@ impl fmt::Debug for ToolDefinition {
             .field("name", &self.name)
             .field("description", &self.description)
             .field("parameters", &self.parameters)
+            .field("is_strict", &self.is_strict)
             .finish_non_exhaustive()
     }
 }
@@ -83,6 +93,7 @@ impl PartialEq for ToolDefinition {
         self.name == other.name
             && self.description == other.description
             && self.parameters == other.parameters
+            && self.is_strict == other.is_strict
     }
 }
 
@@ -123,6 +134,11 @@ impl ToolSet {
     pub fn get(&self, name: &str) -> Option<&Arc<ToolDefinition>> {
         let at = self.tools.binary_search_by(|tool| tool.name.as_str().cmp(name)).ok()?;
         self.tools.get(at)
+    }
+
+    /// Returns whether a tool of the set is strict.
+    pub(crate) fn has_strict(&self) -> bool {
+        self.tools.iter().any(|tool| tool.is_strict)
     }
 
     /// Returns whether the set is empty.

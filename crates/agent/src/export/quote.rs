@@ -2,10 +2,15 @@
 //!
 //! A text becomes a block quote whose every line is marked, so that it can't leave the quote. Within it, code
 //! blocks and code spans get new fences that are longer than any in the text. Elsewhere, everything that
-//! could start HTML is escaped, and remote images are not loaded. If there may be code spans, a `$` starts no
+//! could start HTML or a heading is escaped, and remote images are not loaded. A heading in a quote would read like
+//! one of the document's own: `## 9. Person`. If there may be code spans, a `$` starts no
 //! formula: a formula that ends within a span would break the span.
 
+mod heading;
+
 use std::borrow::Cow;
+
+use heading::escape_heading;
 
 /// Maximum length of a run of backticks for which code spans get new fences; above it, backticks are text.
 const MAX_BACKTICKS: usize = 16;
@@ -24,7 +29,7 @@ pub(super) fn block_quote(text: &str) -> String {
     let mut lines = text.split('\n');
     while let Some(now) = lines.next() {
         let Some(opening) = QuotedFence::opened_by(now) else {
-            line(&neutralise_line(&indented(now), spans));
+            line(&neutralise_line(&escape_heading(&indented(now)), spans));
             continue;
         };
         let code: Vec<&str> = lines.by_ref().take_while(|next| !opening.is_closed_by(next)).collect();

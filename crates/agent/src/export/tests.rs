@@ -154,7 +154,7 @@ const MARKDOWN: &str = r"# The \*battery\*
 ## 1. Person · 2027-01-15 08:00:00 UTC
 
 > How full is it?
-> # Not a heading
+> \# Not a heading
 
 ## 2. Answer · 2027-01-15 08:00:01 UTC
 

@@ -151,6 +151,14 @@ fn named_endpoint(text: &str, args: &ConnectArgs, context: &CliContext) -> CliRe
         .with_code("insecure")
         .with_hint("use https://, or --insecure if you trust the network"));
     }
+    let check = if args.key.is_some() { Some("--key") } else { args.ca.as_ref().map(|_| "--ca") };
+    if let Some(flag) = check.filter(|_| !url.is_secure()) {
+        return Err(CliError::usage(format!(
+            "{flag} needs TLS, but {url} does not use it; nothing was sent"
+        ))
+        .with_code("insecure")
+        .with_hint(format!("use https://, or leave out {flag} if you trust everyone on the network path")));
+    }
     let here = running_at(&url, &context.folder);
     let trust = match (&args.key, &here) {
         (Some(key), _) => GatewayTrust::Key(*key),

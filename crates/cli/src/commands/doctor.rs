@@ -158,7 +158,7 @@ fn print_report(found: &DoctorReport, context: &CliContext) -> CliResult {
             FindingSeverity::Error => ("error", Style::Error),
         };
         let message = escape::lines(&it.message).replace('\n', "\n       ");
-        printer.line(&format!("{}  {}: {message}", printer.paint(style, mark), it.subject))?;
+        printer.line(&format!("{}  {}: {message}", printer.paint(style, mark), escape::line(&it.subject)))?;
         if let Some(hint) = &it.hint {
             printer.line(&format!(
                 "       {} {}",

@@ -13,6 +13,11 @@ pub(crate) fn lines(text: &str) -> String {
     escaped(&text.replace("\r\n", "\n"), |c| matches!(c, '\n' | '\t'))
 }
 
+/// Escapes text with several lines, and indents all but the first, so that none can imitate a message of its own.
+pub(crate) fn indented_lines(text: &str) -> String {
+    lines(text).replace('\n', "\n  ")
+}
+
 /// Escapes a line of prose from a model like [`line()`], but drops variation selectors and joiners after an emoji
 /// instead of escaping them.
 pub(crate) fn prose(text: &str) -> String {

@@ -103,6 +103,32 @@ fn the_owners_token_is_never_sent_to_another_program_on_the_port() {
 }
 
 #[test]
+fn a_key_needs_tls_and_nothing_is_sent_without_it() {
+    let folder = CliHarness::new();
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let token = folder.sibling_path("token");
+    std::fs::write(&token, "twy_c_secret").unwrap();
+    let key = format!("sha256:{}", "00".repeat(32));
+    let ca = folder.sibling_path("ca.pem");
+    std::fs::write(&ca, "").unwrap();
+    let (token, ca) = (token.to_str().unwrap(), ca.to_str().unwrap());
+    for (flag, value) in [("--key", key.as_str()), ("--ca", ca)] {
+        for command in [&["tools", "list"][..], &["chat", "hi"], &["mcp"]] {
+            let all =
+                [command, &["--gateway", &url, "--token-file", token, flag, value, "--insecure"]].concat();
+            let ended = folder.run(&all).assert_failure(2, &format!("{flag} needs TLS"));
+            assert!(ended.stderr.contains("https://"), "{ended:#?}");
+        }
+    }
+    let all = ["device", "--gateway", &url, "--token-file", token, "--key", &key, "--insecure"];
+    folder.run(all).assert_failure(1, "cannot check the gateway's key");
+    let nobody = listener.accept().unwrap_err();
+    assert_eq!(nobody.kind(), std::io::ErrorKind::WouldBlock, "nobody connected");
+}
+
+#[test]
 fn plain_http_to_another_computer_requires_a_flag() {
     let folder = CliHarness::new();
     let ended = folder.run(["tools", "list", "--gateway", "http://gateway.example:7717"]);

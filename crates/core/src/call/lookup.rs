@@ -53,10 +53,7 @@ pub(super) fn find_target(engine: &Engine, call: &CallRequest) -> Result<CallTar
         }
         ToolLookup::Ambiguous(ids) => {
             let names: Vec<_> = ids.iter().map(|id| id.full_name().to_string()).collect();
-            let hint = match names.len() {
-                1 => "Use the full name",
-                _ => "Several sources have a tool of this name; use a full name",
-            };
+            let hint = "Several sources have a tool of this name; use a full name";
             Err(refusal().with_hint(format!("{hint}: {}", names.join(", "))).into())
         }
         ToolLookup::Offline(id) => {

@@ -118,6 +118,11 @@ impl RegistrySnapshot {
         name: &str,
         may_use: impl Fn(&ToolId, Option<&ToolSpec>) -> bool,
     ) -> ToolLookup {
+        // The name of a tool may have the form of another source's full name or id. It must neither be mistaken for
+        // it, nor be suggested to a caller who asked for that other tool.
+        if has_source_prefix(name) {
+            return ToolLookup::Unknown;
+        }
         let Some((bare, slugs)) = self.by_bare_name.get_key_value(name) else { return ToolLookup::Unknown };
         let ids = slugs.iter().map(|slug| ToolId::new(slug.clone(), bare.clone()));
         let spec_of = |id: &ToolId| self.sources.get(&id.source).and_then(|source| source.tool(name));
@@ -126,9 +131,7 @@ impl RegistrySnapshot {
         if ids.is_empty() {
             return ToolLookup::Unknown;
         }
-        // The name of a tool may have the form of a full name or an id of another source, and must not be
-        // mistaken for it.
-        if ids.len() > 1 || has_source_prefix(name) {
+        if ids.len() > 1 {
             return ToolLookup::Ambiguous(ids);
         }
         let id = ids.swap_remove(0);

@@ -68,5 +68,5 @@ pub(crate) async fn follow_turn(turn: FollowedTurn, watcher: impl TurnWatcher) {
         }
     }
     // Nobody gets the answer any more. The text so far is kept.
-    let _ = chat.conversations.abort(&token.principal, &session).await;
+    chat.conversations.abort(&token.principal, &session);
 }

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use serde::Serialize;
 use toolway_api::tools::ToolConversion;
 use toolway_core::ToolSpec;
 use toolway_models::build_provider;
@@ -11,7 +10,7 @@ use toolway_models::schema::{self, NotExpressible, SchemaTarget};
 use toolway_models::tools::ConvertedTool;
 use toolway_models::transport::ProviderHttpClient;
 use toolway_models::{ModelProvider, ProviderKind, ToolDefinition};
-use toolway_types::{RawJson, ToolId};
+use toolway_types::ToolId;
 
 use super::ApiError;
 use crate::state::AppState;
@@ -20,10 +19,12 @@ use crate::state::AppState;
 const STRICT: &str = "openai-strict";
 
 /// A provider of this kind that only converts tools.
-fn converter(kind: ProviderKind) -> Option<Arc<dyn ModelProvider>> {
+fn converter(kind: ProviderKind, adjust: impl FnOnce(&mut ProviderConfig)) -> Option<Arc<dyn ModelProvider>> {
     let nowhere = "http://127.0.0.1".parse::<BaseUrl>().ok()?;
     let http = ProviderHttpClient::new(|| Err("this provider makes no requests".to_owned()));
-    Some(build_provider(ProviderConfig::new(kind.as_str(), kind, nowhere), http))
+    let mut config = ProviderConfig::new(kind.as_str(), kind, nowhere);
+    adjust(&mut config);
+    Some(build_provider(config, http))
 }
 
 /// A tool as the models of an API or of a configured provider get it.
@@ -40,8 +41,8 @@ pub(super) fn convert(
     let name = id.full_name().to_string();
     let tool = ToolDefinition::new(name.clone(), spec.description(), document.parameters.clone());
     let converted = if target == STRICT {
-        convert_strictly(&tool).map(Arc::new)
-    } else if let Some(converter) = target.parse().ok().and_then(converter) {
+        convert_strictly(&tool)
+    } else if let Some(converter) = target.parse().ok().and_then(|kind| converter(kind, |_| {})) {
         converter.convert_tool(&tool)
     } else {
         let unknown = |_| {
@@ -60,30 +61,10 @@ pub(super) fn convert(
     Ok(ToolConversion { name, target: target.to_owned(), definition, lost, excluded_reason })
 }
 
-fn convert_strictly(tool: &ToolDefinition) -> Result<ConvertedTool, NotExpressible> {
-    #[derive(Serialize)]
-    struct StrictFunction<'t> {
-        name: &'t str,
-        #[serde(skip_serializing_if = "str::is_empty")]
-        description: &'t str,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        parameters: Option<RawJson>,
-        strict: bool,
-    }
-    #[derive(Serialize)]
-    struct StrictToolDefinition<'t> {
-        #[serde(rename = "type")]
-        kind: &'static str,
-        function: StrictFunction<'t>,
-    }
-    let converted = schema::convert_parameters(tool.parameters.as_ref(), SchemaTarget::OpenAiStrict)?;
-    let function = StrictFunction {
-        name: &tool.name,
-        description: &tool.description,
-        parameters: converted.schema,
-        strict: true,
-    };
-    let json = RawJson::from_value(&StrictToolDefinition { kind: "function", function });
-    let json = json.map_err(|error| NotExpressible(error.to_string()))?;
-    Ok(ConvertedTool { json, losses: converted.losses, ..ConvertedTool::default() })
+fn convert_strictly(tool: &ToolDefinition) -> Result<Arc<ConvertedTool>, NotExpressible> {
+    // The adapter falls back to the form that is not strict.
+    schema::convert_parameters(tool.parameters.as_ref(), SchemaTarget::OpenAiStrict)?;
+    let converter = converter(ProviderKind::Openai, |config| config.compatibility.strict = true);
+    let converter = converter.ok_or_else(|| NotExpressible("the converter cannot be made".to_owned()))?;
+    converter.convert_tool(tool)
 }

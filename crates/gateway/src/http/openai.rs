@@ -23,7 +23,7 @@ use serde::Serialize;
 use toolway_agent::event::{TurnEvent, TurnStatus};
 use toolway_agent::turn::{StatelessRequest, TurnViewer};
 
-use self::completion::{AgentToolCalls, ChatCompletion, ChatCompletionHead};
+use self::completion::{ChatCompletion, ChatCompletionHead, CollectedEvents};
 use self::error::OpenAiApiError;
 use self::notice_header::NoticeHeaders;
 use self::request::{ParsedCompletionRequest, read};
@@ -205,13 +205,13 @@ async fn collect_completion(
     head: &ChatCompletionHead,
 ) -> Result<Response, OpenAiApiError> {
     let TurnViewer { mut events, .. } = viewer;
-    let (mut calls, mut notices) = (AgentToolCalls::default(), NoticeHeaders::default());
+    let (mut collected, mut notices) = (CollectedEvents::default(), NoticeHeaders::default());
     loop {
         match next_event(token, &mut events).await? {
             TurnEvent::Ended(end) => {
                 return match &end.status {
                     TurnStatus::Done => {
-                        let mut response = Json(ChatCompletion::new(head, &end, calls)).into_response();
+                        let mut response = Json(ChatCompletion::new(head, &end, &collected)).into_response();
                         notices.add_to(response.headers_mut());
                         Ok(response)
                     }
@@ -220,7 +220,7 @@ async fn collect_completion(
                 };
             }
             event => {
-                calls.record_event(&event);
+                collected.record_event(&event);
                 notices.record_event(&event);
             }
         }

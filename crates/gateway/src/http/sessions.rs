@@ -216,18 +216,17 @@ async fn export(
     operation_id = "abort_session",
     params(("id" = String, Path, description = "The session's id.")),
     responses(
-        (status = 200, description = "The state of the turn. A session that does not exist yet has none.", body = AbortTurnResponse),
-        (status = 404, description = "The session belongs to another principal.", body = ErrorResponse),
+        (status = 200, description = "The state of the turn. It is `idle` for a session that does not exist or belongs to another principal.", body = AbortTurnResponse),
     )
 )]
 async fn abort(
     AuthenticatedCaller(token): AuthenticatedCaller,
     State(chat): State<Arc<ChatService>>,
     PathParams(id): PathParams<String>,
-) -> Result<Json<AbortTurnResponse>, ApiError> {
-    let status = match chat.conversations.abort(&token.principal, &id).await? {
+) -> Json<AbortTurnResponse> {
+    let status = match chat.conversations.abort(&token.principal, &id) {
         AbortStatus::Aborting => "aborting",
         AbortStatus::Idle => "idle",
     };
-    Ok(Json(AbortTurnResponse { status: status.to_owned() }))
+    Json(AbortTurnResponse { status: status.to_owned() })
 }

@@ -7,7 +7,7 @@ use toolway_wire::error_code;
 
 use super::close::CloseReason;
 use super::context::SocketContext;
-use super::tool_provider::{ToolProvider, offer_refusal};
+use super::tool_provider::ToolProvider;
 use crate::sources::SourceSession;
 use crate::sources::app_provider_report::AppProviderReport;
 
@@ -17,9 +17,6 @@ pub(super) async fn report(
     provider: &mut ToolProvider,
     message: AppProviders,
 ) -> Result<(), CloseReason> {
-    if let Some(text) = offer_refusal(cx.token.role()) {
-        return cx.send_error(error_code::FORBIDDEN, text).await;
-    }
     if cx.version < 2 {
         let text = "\"app_providers\" belongs to version 2; send `\"v\":2` in connect first";
         return cx.send_error(error_code::INVALID_MESSAGE, text).await;

@@ -204,19 +204,19 @@ impl SocketConversation {
     pub(super) async fn abort_turn(&self, cx: &SocketContext) -> Result<(), CloseReason> {
         let acknowledge = |status: &str| cx.send(AbortAck { status: status.to_owned() });
         let Some(session) = self.session() else { return acknowledge("idle").await };
-        let abort = cx.app.chat.conversations.abort(&cx.token.principal, session);
+        let abort = || cx.app.chat.conversations.abort(&cx.token.principal, session);
         if self.shown_turns.is_running() {
             // Clients of version 1 show both messages as the end of the turn, so they get only `aborted`.
             if cx.version >= 2 {
                 // Sent first, so that it precedes the frames that end the turn.
                 acknowledge("aborting").await?;
             }
-            let _ = abort.await;
+            abort();
             return Ok(());
         }
-        match abort.await {
-            Ok(AbortStatus::Aborting) => acknowledge("aborting").await,
-            Ok(AbortStatus::Idle) | Err(_) => acknowledge("idle").await,
+        match abort() {
+            AbortStatus::Aborting => acknowledge("aborting").await,
+            AbortStatus::Idle => acknowledge("idle").await,
         }
     }
 }

@@ -11,12 +11,11 @@ use toolway_wire::client_message::{
     RegisterMode, RegisterTools, ToolFailure, ToolProgress, ToolResult, ToolResultOutput, ToolWaiting,
     UnregisterTools,
 };
-use toolway_wire::error_code;
 use toolway_wire::gateway_message::{RegisteredTools, ResultAcknowledged, ResultStatus, ToolsRegistered};
 
 use super::close::CloseReason;
 use super::context::SocketContext;
-use super::tool_provider::{ToolProvider, offer_refusal};
+use super::tool_provider::ToolProvider;
 use crate::outbox::PeerGone;
 use crate::sources::SourceSession;
 use crate::sources::device_session::DeviceSession;
@@ -33,9 +32,6 @@ pub(super) async fn register(
     provider: &mut ToolProvider,
     message: RegisterTools,
 ) -> Result<(), CloseReason> {
-    if let Some(text) = offer_refusal(cx.token.role()) {
-        return cx.send_error(error_code::FORBIDDEN, text).await;
-    }
     let SourceSession { source, session } = provider.require_session(cx).await?;
     let mode = message.mode.unwrap_or(match cx.version {
         1 => RegisterMode::Add,

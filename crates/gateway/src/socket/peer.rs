@@ -13,7 +13,7 @@ use super::chat::ChatClient;
 use super::close::CloseReason;
 use super::connection::FrameReceiver;
 use super::context::{PARSE_BLOCKING_THRESHOLD, SocketContext, SocketKind, SocketParams};
-use super::tool_provider::{ToolProvider, connected};
+use super::tool_provider::{ToolProvider, connected, offer_refusal};
 use super::{app_providers, device};
 use crate::access::TokenState;
 use crate::memory_budget::MemoryAccount;
@@ -62,6 +62,11 @@ impl SocketPeer {
 
     async fn handle(&mut self, message: ClientMessage) -> Result<(), CloseReason> {
         let (cx, provider) = (&self.cx, &mut self.provider);
+        if is_provider_message(&message)
+            && let Some(text) = offer_refusal(cx.token.role())
+        {
+            return cx.send_error(error_code::FORBIDDEN, text).await;
+        }
         match message {
             ClientMessage::Connect(connect) => self.connect(connect).await,
             ClientMessage::RegisterTools(message) => device::register(cx, provider, message).await,
@@ -177,6 +182,21 @@ impl FrameReceiver for SocketPeer {
 /// Decodes a frame. An error comes with the type and the id that the frame seems to have.
 fn decode(frame: &str) -> Result<ClientMessage, (FrameError, UndecodedFrame)> {
     ClientMessage::decode(frame).map_err(|error| (error, UndecodedFrame::find(frame)))
+}
+
+/// True for messages of peers that offer tools.
+fn is_provider_message(message: &ClientMessage) -> bool {
+    matches!(
+        message,
+        ClientMessage::RegisterTools(_)
+            | ClientMessage::UnregisterTools(_)
+            | ClientMessage::GetRegisteredTools(_)
+            | ClientMessage::ToolResult(_)
+            | ClientMessage::ToolError(_)
+            | ClientMessage::ToolProgress(_)
+            | ClientMessage::ToolWaiting(_)
+            | ClientMessage::AppProviders(_)
+    )
 }
 
 fn overlong_field(connect: &Connect) -> Option<&'static str> {

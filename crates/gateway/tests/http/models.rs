@@ -82,6 +82,25 @@ async fn a_model_can_be_tested_and_its_provider_listed() {
 }
 
 #[tokio::test]
+async fn openais_strict_form_names_the_part_of_a_description_that_requests_cut() {
+    let bench = GatewayHarness::new().await;
+    let spec = SpecDocument {
+        description: Some("d".repeat(1500)),
+        parameters: Some(
+            RawJson::parse(r#"{"type":"object","properties":{"n":{"type":"integer"}}}"#).unwrap(),
+        ),
+        ..SpecDocument::named("count")
+    };
+    let _probe = ProbeTools::with(&bench, "desk", vec![spec]);
+    let shown = bench.send_as_owner("GET", "/api/tools/desk__count?for=openai-strict", None).await.json();
+    let function = &shown["definition"]["function"];
+    assert_eq!((&function["name"], &function["strict"]), (&json!("desk__count"), &json!(true)));
+    assert_eq!(function["description"].as_str().unwrap().chars().count(), 1024);
+    let lost = shown["lost"].as_array().unwrap();
+    assert!(lost.contains(&json!("the last 477 of the description's 1500 characters")), "{shown}");
+}
+
+#[tokio::test]
 async fn a_tool_is_shown_in_its_form_for_models_with_omissions() {
     let bench = GatewayHarness::new().await;
     let schema = r#"{"type":"object","properties":{"n":{"type":"integer","multipleOf":5,"exclusiveMinimum":0}},"required":["n"]}"#;
@@ -107,6 +126,7 @@ async fn a_tool_is_shown_in_its_form_for_models_with_omissions() {
     assert!(lost.contains("multipleOf") && lost.contains("/properties/n"), "{lost}");
     let strict = shown("openai-strict").await;
     assert!(strict["definition"].to_string().contains("\"strict\":true"), "{strict}");
+    assert_eq!(strict["lost"], json!([]));
     for target in ["anthropic", "openai-responses", "compatible"] {
         assert!(shown(target).await["definition"].to_string().contains("Counts."));
     }

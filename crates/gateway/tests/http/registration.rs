@@ -251,3 +251,39 @@ async fn a_tool_with_expensive_patterns_is_refused_by_name() {
     }
     assert_eq!(ids(&bench, "pixel").await, ["pixel/light"]);
 }
+
+#[tokio::test]
+async fn a_client_gets_a_refusal_for_every_message_of_a_tool_provider() {
+    let bench = GatewayHarness::new().await;
+    let client = bench.create_token("client").await.token;
+    for mut chat in
+        [WebSocketClient::chat(&bench, &client).await, WebSocketClient::chat_version_1(&bench, &client).await]
+    {
+        for message in [
+            json!({"type": "register_tools", "tools": []}),
+            json!({"type": "unregister_tools", "names": ["a"]}),
+            json!({"type": "get_registered_tools"}),
+            json!({"type": "tool_result", "id": "c1", "output": "x"}),
+            json!({"type": "tool_error", "id": "c1", "error": "x"}),
+            json!({"type": "tool_progress", "id": "c1", "progress": 1}),
+        ] {
+            chat.send(message.clone()).await;
+            let error = chat.receive_until("error").await;
+            assert_eq!(error["code"], "FORBIDDEN", "{message}");
+            assert!(error["message"].as_str().unwrap().contains("may not offer tools"), "{error}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_tool_named_like_anothers_full_name_is_not_suggested_for_it() {
+    let bench = GatewayHarness::new().await;
+    let token = bench.create_token("device").await.token;
+    let mut evil = WebSocketClient::device(&bench, &token, "evil").await;
+    assert_eq!(evil.register(tools(&["pixel__unlock"])).await["registered"], 1);
+    let outcome = bench.call(&bench.owner, "pixel__unlock", json!({})).await;
+    assert_eq!(outcome["code"], "tool_not_available");
+    assert!(!outcome.to_string().contains("evil"), "{outcome}");
+    let shown = bench.send_as_owner("GET", "/api/tools/pixel__unlock", None).await;
+    assert!(shown.status == 404 && !shown.body.contains("evil"), "{shown:?}");
+}

@@ -273,3 +273,20 @@ async fn an_owner_can_list_only_their_own_sessions() {
     assert_eq!(listed(&ann.token, "?mine=true").await.0, ["anns-2", "anns-1"]);
     assert_eq!(listed(&ann.token, "").await.0, ["anns-2", "anns-1"]);
 }
+
+#[tokio::test]
+async fn an_abort_does_not_tell_which_sessions_others_have() {
+    let it = ChatHarness::new().await;
+    let (ann, bob) = (it.create_token("companion").await, it.create_token("client").await);
+    it.fakes.answer(ScriptedResponse::text("Half").gate("rest"));
+    let mut chat = WebSocketClient::chat_at(&it.gateway, &ann, "/ws/chat?session_id=anns").await;
+    chat.send(message("hi")).await;
+    chat.receive_until("chunk").await;
+    for session in ["anns", "nobodys"] {
+        let answer =
+            it.gateway.send("POST", &format!("/api/sessions/{session}/abort"), Some(&bob), None).await;
+        assert_eq!((answer.status, answer.json()), (200, json!({"status": "idle"})), "{session}");
+    }
+    it.fakes.open("rest");
+    assert_eq!(chat.receive_until("done").await["full_response"], "Half", "it was not aborted");
+}

@@ -3,6 +3,7 @@
 //! are returned separately, and the definition only refers to them.
 
 mod entry;
+mod placeholder;
 
 pub use entry::secret_name;
 

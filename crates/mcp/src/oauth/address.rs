@@ -1,8 +1,9 @@
 //! Checks of addresses, and the canonical form of the resource of a token (RFC 8707, RFC 9728).
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 
 use reqwest::Url;
+use toolway_net::address::{SpecialPurpose, special_purpose};
 
 use super::error::{OauthError, sanitize};
 
@@ -17,9 +18,31 @@ pub fn is_loopback(url: &Url) -> bool {
     }
 }
 
-/// Checks an address of the authorization server of this resource. It must be https. `http` and loopback addresses
-/// are allowed only if the resource itself is on this computer, because a remote server must not cause requests to
-/// local addresses.
+/// The address that a host is, without a lookup; `None` for other names.
+pub(super) fn literal_address(url: &Url) -> Option<IpAddr> {
+    match url.host()? {
+        url::Host::Ipv4(ip) => Some(IpAddr::V4(ip)),
+        url::Host::Ipv6(ip) => Some(IpAddr::V6(ip)),
+        url::Host::Domain(_) => is_loopback(url).then_some(IpAddr::V4(Ipv4Addr::LOCALHOST)),
+    }
+}
+
+/// Returns true if a server with addresses of this purpose may name an address of that purpose. A remote server must
+/// not cause requests to this computer or to a private network. A server on this computer may use both.
+pub(super) fn may_name(server: Option<SpecialPurpose>, named: SpecialPurpose) -> bool {
+    use SpecialPurpose::{Loopback, Metadata, Unspecified};
+    match server {
+        // These addresses return credentials to every program on the computer.
+        _ if named == Metadata => false,
+        Some(Loopback | Unspecified) => true,
+        Some(server) => server == named,
+        None => false,
+    }
+}
+
+/// Checks an address of the authorization server of this resource. It must be https. `http` is allowed only on this
+/// computer, and an address that is not public only if the resource itself has such an address. A name is checked
+/// when it is resolved ([`super::address_guard`]).
 ///
 /// # Errors
 /// [`OauthError::Address`].
@@ -33,14 +56,31 @@ pub(super) fn usable_address(what: &'static str, address: &str, resource: &Url) 
         return Err(wrong("it contains a user name or password"));
     }
     let here = is_loopback(&url);
-    if here && !is_loopback(resource) {
-        return Err(wrong("it is on this computer, but the server is not"));
+    if url.host() != resource.host()
+        && let Some(purpose) = literal_address(&url).and_then(special_purpose)
+        && !may_name(literal_address(resource).and_then(special_purpose), purpose)
+    {
+        return Err(wrong(forbidden_reason(purpose)));
     }
     match url.scheme() {
         "https" => Ok(url),
         "http" if here => Ok(url),
         "http" => Err(wrong("it must be https, or secrets would be sent unencrypted")),
         _ => Err(wrong("it must be https")),
+    }
+}
+
+/// Describes why a server may not name an address of this purpose.
+pub(super) fn forbidden_reason(purpose: SpecialPurpose) -> &'static str {
+    match purpose {
+        SpecialPurpose::Loopback | SpecialPurpose::Unspecified => {
+            "it is on this computer, but the server is not"
+        }
+        SpecialPurpose::Private | SpecialPurpose::Shared | SpecialPurpose::LinkLocal => {
+            "it is in a private network, but the server is not"
+        }
+        SpecialPurpose::Metadata => "it is the metadata service of a cloud",
+        _ => "it is not a public address",
     }
 }
 

@@ -272,9 +272,7 @@ impl OauthAuthorizer {
             previous: before,
             redirect_uri: &redirect_uri,
         };
-        let login =
-            PendingLogin::begin_with(self.parts.http.clone(), Arc::clone(&self.parts.clock), found, request)
-                .await?;
+        let login = PendingLogin::begin_with(Arc::clone(&self.parts.clock), found, request).await?;
         let target = login.url().clone();
         let answer = browser.visit(&target, &|query| login.is_answered_by(query)).await;
         let query = answer.map_err(|BrowserError(why)| OauthError::Browser(why))?;
@@ -325,8 +323,7 @@ impl OauthAuthorizer {
             client.secret = settings.client_secret.filter(|_| client.secret.is_some());
         }
         let issued =
-            token::refresh(&self.parts.http, &found.server.token, &client, refresh_token, &held.resource)
-                .await;
+            token::refresh(&found.http, &found.server.token, &client, refresh_token, &held.resource).await;
         match issued {
             Ok(issued) => {
                 let mut new = held.clone();

@@ -18,6 +18,8 @@ const MAX_TRIED: usize = 4;
 /// The metadata of a server and of its authorization server.
 #[derive(Debug, Clone)]
 pub(super) struct DiscoveredMetadata {
+    /// Client that reaches only addresses that this server may name.
+    pub(super) http: OauthHttpClient,
     /// The resource for token requests (RFC 8707).
     pub(super) resource: String,
     /// The scopes in the server's metadata.
@@ -36,9 +38,11 @@ pub(super) async fn discover(
     challenge: &BearerChallenge,
     before: Option<&str>,
 ) -> Result<DiscoveredMetadata, OauthError> {
-    let Some(found) = fetch_resource_metadata(http, server, challenge).await? else {
-        let at = assume_own_origin(http, server).await?;
+    let http = http.for_server(server);
+    let Some(found) = fetch_resource_metadata(&http, server, challenge).await? else {
+        let at = assume_own_origin(&http, server).await?;
         return Ok(DiscoveredMetadata {
+            http,
             resource: canonical_resource_uri(server),
             scopes: None,
             server: at,
@@ -48,15 +52,15 @@ pub(super) async fn discover(
     let ProtectedResourceMetadata { resource, authorization_servers: issuers, scopes_supported: scopes } =
         found;
     if issuers.is_empty() {
-        let server = assume_own_origin(http, server).await?;
-        return Ok(DiscoveredMetadata { resource, scopes, server, is_advertised: false });
+        let server = assume_own_origin(&http, server).await?;
+        return Ok(DiscoveredMetadata { http, resource, scopes, server, is_advertised: false });
     }
     let (first, others): (Vec<_>, Vec<_>) = issuers.iter().partition(|it| Some(it.as_str()) == before);
     let mut passing = None;
     for issuer in first.into_iter().chain(others).take(MAX_TRIED) {
-        match fetch_authorization_server(http, issuer, server).await {
+        match fetch_authorization_server(&http, issuer, server).await {
             Ok(Some(server)) => {
-                return Ok(DiscoveredMetadata { resource, scopes, server, is_advertised: true });
+                return Ok(DiscoveredMetadata { http, resource, scopes, server, is_advertised: true });
             }
             Ok(None) => {}
             Err(error) if error.is_transient() => passing = Some(error),

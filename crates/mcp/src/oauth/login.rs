@@ -40,7 +40,6 @@ pub struct OauthLoginRequest<'a> {
 
 /// A login that waits for the redirect.
 pub struct PendingLogin {
-    http: OauthHttpClient,
     clock: Arc<dyn Clock>,
     discovered: DiscoveredMetadata,
     client: OauthClient,
@@ -70,11 +69,10 @@ impl PendingLogin {
         let server = address::server_url(request.server)?;
         let before = request.previous.map(|it| it.issuer.as_str());
         let discovered = discover(&http, &server, request.challenge, before).await?;
-        Self::begin_with(http, clock, discovered, request).await
+        Self::begin_with(clock, discovered, request).await
     }
 
     pub(super) async fn begin_with(
-        http: OauthHttpClient,
         clock: Arc<dyn Clock>,
         discovered: DiscoveredMetadata,
         request: OauthLoginRequest<'_>,
@@ -100,7 +98,7 @@ impl PendingLogin {
             now_ms: clock.now_ms(),
         };
         let known = before.map(|it| &it.client);
-        let client = obtain_client(&http, at, request.settings, known, asking).await?;
+        let client = obtain_client(&discovered.http, at, request.settings, known, asking).await?;
         let proof = PkceVerifier::new()?;
         let state = random_text()?;
         let mut url = at.authorization.clone();
@@ -123,7 +121,7 @@ impl PendingLogin {
             }
         }
         let metadata = request.challenge.resource_metadata.clone();
-        Ok(Self { http, clock, discovered, client, metadata, scopes, verifier: proof, state, url })
+        Ok(Self { clock, discovered, client, metadata, scopes, verifier: proof, state, url })
     }
 
     /// The address for the browser.
@@ -169,16 +167,10 @@ impl PendingLogin {
         }
         let code = parameter(query, "code")?.filter(|it| !it.is_empty());
         let code = SecretString::from(code.ok_or(OauthError::WrongCallback("it contains no code"))?);
-        let DiscoveredMetadata { resource, server, .. } = self.discovered;
-        let issued = token::exchange(
-            &self.http,
-            &server.token,
-            &self.client,
-            &code,
-            &self.verifier.verifier,
-            &resource,
-        )
-        .await?;
+        let DiscoveredMetadata { http, resource, server, .. } = self.discovered;
+        let issued =
+            token::exchange(&http, &server.token, &self.client, &code, &self.verifier.verifier, &resource)
+                .await?;
         let now_ms = self.clock.now_ms();
         Ok(OauthCredentials {
             resource,

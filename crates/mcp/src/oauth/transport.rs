@@ -11,8 +11,10 @@ use parking_lot::Mutex;
 use reqwest::{Client, Method, Url};
 use rustls::ClientConfig;
 use tokio::time::{Instant, timeout_at};
+use toolway_net::{DnsResolver, SystemResolver};
 
 use super::address::{is_loopback, origin};
+use super::address_guard::{AddressGuard, ForbiddenAddress};
 use super::error::{OauthError, sanitize};
 use super::well_known::issuer_metadata_urls;
 
@@ -35,10 +37,18 @@ pub struct OauthHttpClient {
 }
 
 struct OauthHttpClientInner {
-    make_tls: Box<TlsConfigFactory>,
-    tls: OnceLock<ClientConfig>,
+    tls: Arc<LazyTlsConfig>,
+    resolver: Arc<dyn DnsResolver>,
+    /// Addresses that requests may reach; `None` for addresses that the owner chose.
+    guard: Option<AddressGuard>,
     plain: Mutex<Option<Client>>,
     secure: Mutex<Option<Client>>,
+}
+
+/// TLS settings, created for the first https request.
+struct LazyTlsConfig {
+    make: Box<TlsConfigFactory>,
+    config: OnceLock<ClientConfig>,
 }
 
 impl fmt::Debug for OauthHttpClient {
@@ -60,13 +70,32 @@ impl OauthHttpClient {
     /// request; its error is a message.
     #[must_use]
     pub fn new(make_tls: impl Fn() -> Result<ClientConfig, String> + Send + Sync + 'static) -> Self {
-        let shared = OauthHttpClientInner {
-            make_tls: Box::new(make_tls),
-            tls: OnceLock::new(),
-            plain: Mutex::default(),
-            secure: Mutex::default(),
-        };
-        Self { shared: Arc::new(shared) }
+        let tls = LazyTlsConfig { make: Box::new(make_tls), config: OnceLock::new() };
+        Self::from_parts(Arc::new(tls), Arc::new(SystemResolver::default()), None)
+    }
+
+    /// Replaces the resolver of host names.
+    #[must_use]
+    pub fn with_resolver(&self, resolver: Arc<dyn DnsResolver>) -> Self {
+        Self::from_parts(Arc::clone(&self.shared.tls), resolver, None)
+    }
+
+    /// Creates a client for addresses that this MCP server or its authorization server names. It reaches only public
+    /// addresses, the server's own host, and the kinds of addresses that the server itself has.
+    #[must_use]
+    pub(super) fn for_server(&self, server: &Url) -> Self {
+        let resolver = Arc::clone(&self.shared.resolver);
+        let guard = AddressGuard::new(server, Arc::clone(&resolver));
+        Self::from_parts(Arc::clone(&self.shared.tls), resolver, Some(guard))
+    }
+
+    fn from_parts(
+        tls: Arc<LazyTlsConfig>,
+        resolver: Arc<dyn DnsResolver>,
+        guard: Option<AddressGuard>,
+    ) -> Self {
+        let (plain, secure) = (Mutex::default(), Mutex::default());
+        Self { shared: Arc::new(OauthHttpClientInner { tls, resolver, guard, plain, secure }) }
     }
 
     /// Fetches a document of an authorization server from an https or loopback address.
@@ -180,6 +209,10 @@ impl OauthHttpClient {
     }
 
     async fn client(&self, url: &Url) -> Result<Client, OauthError> {
+        let guard = self.shared.guard.as_ref();
+        if let Some(guard) = guard {
+            guard.check_literal(url).await.map_err(|error| forbidden(url, error))?;
+        }
         let secure = url.scheme() == "https";
         let kept = if secure { &self.shared.secure } else { &self.shared.plain };
         let made = kept.lock().clone();
@@ -187,26 +220,30 @@ impl OauthHttpClient {
             return Ok(client);
         }
         let tls = if secure { self.tls().await } else { empty_tls_config() };
-        let client = tls.and_then(|tls| build(tls).map_err(|error| error.to_string()));
+        let client = tls.and_then(|tls| build(tls, guard).map_err(|error| error.to_string()));
         let client = client.map_err(|problem| unreachable(url, problem))?;
         Ok(kept.lock().get_or_insert(client).clone())
     }
 
     /// Returns the TLS settings. After a failure, the next call creates them again.
     async fn tls(&self) -> Result<ClientConfig, String> {
-        if let Some(tls) = self.shared.tls.get() {
+        if let Some(tls) = self.shared.tls.config.get() {
             return Ok(tls.clone());
         }
-        let shared = Arc::clone(&self.shared);
-        let made = tokio::task::spawn_blocking(move || (shared.make_tls)()).await;
+        let shared = Arc::clone(&self.shared.tls);
+        let made = tokio::task::spawn_blocking(move || (shared.make)()).await;
         let mut tls = made.unwrap_or_else(|error| Err(error.to_string()))?;
         tls.alpn_protocols = vec![b"http/1.1".to_vec()];
-        Ok(self.shared.tls.get_or_init(|| tls).clone())
+        Ok(self.shared.tls.config.get_or_init(|| tls).clone())
     }
 }
 
-fn build(tls: ClientConfig) -> reqwest::Result<Client> {
-    Client::builder()
+fn build(tls: ClientConfig, guard: Option<&AddressGuard>) -> reqwest::Result<Client> {
+    let mut builder = Client::builder();
+    if let Some(guard) = guard {
+        builder = builder.dns_resolver(guard.clone());
+    }
+    builder
         .user_agent(USER_AGENT)
         .tls_backend_preconfigured(tls)
         .connect_timeout(CONNECT_TIMEOUT)
@@ -239,11 +276,19 @@ fn unreachable(url: &Url, problem: String) -> OauthError {
     OauthError::Unreachable { url: without_query(url), problem }
 }
 
+/// Error for an address that the server must not make the gateway reach.
+fn forbidden(url: &Url, error: ForbiddenAddress) -> OauthError {
+    OauthError::Address { what: "the address", address: sanitize(&without_query(url)), why: error.0 }
+}
+
 /// Reports only the innermost cause: the outer errors contain the complete address.
 fn transport_error(url: &Url, error: &reqwest::Error) -> OauthError {
     let mut cause: &dyn std::error::Error = error;
     while let Some(deeper) = cause.source() {
         cause = deeper;
+        if let Some(error) = deeper.downcast_ref::<ForbiddenAddress>() {
+            return forbidden(url, *error);
+        }
     }
     let problem =
         if std::ptr::addr_eq(cause, error) { "the connection failed".to_owned() } else { cause.to_string() };

@@ -201,7 +201,7 @@ impl OpenConnection {
         *self.process.lock() = Some(process);
         let Ok(status) = ended else { return connection.fault() };
         let how = exit_message(status);
-        UpstreamError::ConnectionLost(match connection.server().log().last() {
+        UpstreamError::ConnectionLost(match connection.server().log().reason() {
             Some(line) => format!("{how}; it last said: {line}"),
             None => how,
         })

@@ -79,7 +79,7 @@ fn model_url(config: &ProviderConfig, model: &str) -> Url {
     if let Ok(mut path) = url.path_segments_mut() {
         path.pop_if_empty().extend(collection.split('/')).push(&format!("{id}:streamGenerateContent"));
     }
-    url.set_query(Some("alt=sse"));
+    url.query_pairs_mut().append_pair("alt", "sse");
     url
 }
 

@@ -13,7 +13,11 @@ use reqwest::Url;
 /// Maximum length of an address, in bytes.
 const MAX_URL_BYTES: usize = 2048;
 
-/// An http or https address without query, fragment, user name or password.
+/// Parts of the name of a query parameter that contains a secret. An address is shown, so it must not contain one.
+const SECRET_NAMES: &[&str] = &["key", "token", "secret", "password", "passwd", "sig", "auth", "credential"];
+
+/// An http or https address without fragment, user name or password. A query, such as `api-version=…`, stays on every
+/// request.
 #[derive(Clone, PartialEq, Eq)]
 pub struct BaseUrl(Url);
 
@@ -26,9 +30,14 @@ pub enum InvalidBaseUrl {
     /// Something else than http or https.
     #[error("only http and https URLs are supported, not {0}:")]
     Scheme(String),
-    /// It carries a key or a password.
-    #[error("the URL contains a user name, password, query or fragment; use `key` for a key")]
+    /// It carries a name, a password or a fragment.
+    #[error("the URL contains a user name, password or fragment; use `key` for a key")]
     Extras,
+    /// A parameter of the query looks like a secret.
+    #[error(
+        "the query parameter {0:?} of the URL looks like a secret, and a URL is shown to others; use `key` for a key"
+    )]
+    SecretInQuery(String),
     /// Too long.
     #[error("the address has {0} bytes; at most {MAX_URL_BYTES} are allowed")]
     TooLong(usize),
@@ -46,14 +55,22 @@ impl FromStr for BaseUrl {
             return Err(InvalidBaseUrl::Scheme(url.scheme().to_owned()));
         }
         let has_password = !url.username().is_empty() || url.password().is_some();
-        if has_password || url.query().is_some() || url.fragment().is_some() {
+        if has_password || url.fragment().is_some() {
             return Err(InvalidBaseUrl::Extras);
+        }
+        if let Some((name, _)) = url.query_pairs().find(|(name, _)| is_secret_name(name)) {
+            return Err(InvalidBaseUrl::SecretInQuery(name.into_owned()));
         }
         if url.host_str().is_none_or(str::is_empty) {
             return Err(InvalidBaseUrl::Malformed("the host is missing".to_owned()));
         }
         Ok(Self(url))
     }
+}
+
+fn is_secret_name(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    SECRET_NAMES.iter().any(|part| name.contains(part))
 }
 
 impl BaseUrl {

@@ -370,10 +370,10 @@ fn effort_and_form_are_both_in_what_the_owner_adds_to() {
 #[test]
 fn the_tool_that_is_the_answer_is_text() {
     let request = ModelRequest {
-        output: Some(OutputSchema {
-            name: "report".to_owned(),
-            schema: RawJson::parse(r#"{"type":"object","properties":{"a":{"type":"string"}}}"#).unwrap(),
-        }),
+        output: Some(OutputSchema::new(
+            "report",
+            RawJson::parse(r#"{"type":"object","properties":{"a":{"type":"string"}}}"#).unwrap(),
+        )),
         options: ModelOptions::default(),
         ..request_for("claude-3-haiku-20240307", "one_question")
     };

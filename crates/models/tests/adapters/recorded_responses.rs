@@ -1,5 +1,6 @@
 //! Recorded answers, and the events that each must come to (`golden/KIND/NAME.sse` and `NAME.events`).
 
+use serde_json::json;
 use toolway_models::{
     FinishReason, MessagePart, ModelErrorKind, ModelEvent, ProviderKind, ResponseCollector, ToolCall,
 };
@@ -141,4 +142,80 @@ fn calls_with_the_same_index_or_id_stay_separate_m7() {
         assert!(calls[0].opaque != calls[1].opaque || calls[0].opaque.is_none(), "{name}");
         assert_eq!(replayed.events.last(), Some(&ModelEvent::Finished(FinishReason::ToolCalls)), "{name}");
     }
+}
+
+/// The thinking and the text of an answer: from its deltas, and from its parts.
+fn thinking_and_text(events: &[ModelEvent]) -> [(String, String); 2] {
+    let (mut deltas, mut parts) = (<(String, String)>::default(), <(String, String)>::default());
+    for event in events {
+        match event {
+            ModelEvent::Thinking(text) => deltas.0.push_str(text),
+            ModelEvent::Text(text) => deltas.1.push_str(text),
+            ModelEvent::Part(MessagePart::Thinking { text, .. }) => parts.0.push_str(text),
+            ModelEvent::Part(MessagePart::Text { text, .. }) => parts.1.push_str(text),
+            _ => {}
+        }
+    }
+    [deltas, parts]
+}
+
+#[test]
+fn thinking_in_the_content_is_thinking_whole_and_in_pieces_of_any_size() {
+    for content in [
+        "<think>\nThe sky.\n</think>\n\nBlue.",
+        "<|channel|>analysis<|message|>The sky.<|end|><|start|>assistant<|channel|>final<|message|>Blue.",
+    ] {
+        let expected = ("The sky.".to_owned(), "Blue.".to_owned());
+        let whole = json!({"model": "m", "choices": [
+            {"index": 0, "message": {"role": "assistant", "content": content}, "finish_reason": "stop"}]});
+        let replayed = replay_body(ProviderKind::Compatible, whole.to_string().as_bytes(), 4096);
+        assert_eq!(thinking_and_text(&replayed.events), [expected.clone(), expected.clone()], "{content}");
+        for size in 1..=content.len() {
+            let letters: Vec<char> = content.chars().collect();
+            let mut stream = String::new();
+            for piece in letters.chunks(size) {
+                let piece: String = piece.iter().collect();
+                let chunk = json!({"model": "m", "choices": [{"index": 0, "delta": {"content": piece}}]});
+                stream.push_str(&format!("data: {chunk}\n\n"));
+            }
+            stream.push_str("data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n");
+            let replayed = replay_body(ProviderKind::Compatible, stream.as_bytes(), 4096);
+            assert_eq!(thinking_and_text(&replayed.events), [expected.clone(), expected.clone()], "{size}");
+            assert_eq!(replayed.events.last(), Some(&ModelEvent::Finished(FinishReason::Stop)));
+        }
+    }
+}
+
+#[test]
+fn thinking_in_a_field_of_an_answer_that_is_not_streamed_is_thinking() {
+    for field in ["reasoning_content", "reasoning"] {
+        let mut message = json!({"role": "assistant", "content": "Blue."});
+        message[field] = json!("The sky.");
+        let whole =
+            json!({"model": "m", "choices": [{"index": 0, "message": message, "finish_reason": "stop"}]});
+        let replayed = replay_body(ProviderKind::Openai, whole.to_string().as_bytes(), 4096);
+        let expected = ("The sky.".to_owned(), "Blue.".to_owned());
+        assert_eq!(thinking_and_text(&replayed.events), [expected.clone(), expected], "{field}");
+    }
+}
+
+#[test]
+fn a_stream_that_brings_nothing_is_an_error() {
+    for stream in [
+        "data: [DONE]\n\n",
+        ": comment\n\ndata: [DONE]\n\n",
+        "data: {\"model\":\"m\",\"choices\":[]}\n\ndata: [DONE]\n\n",
+        "data: {\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":\"\"}}]}\n\ndata: [DONE]\n\n",
+        "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":3,\"completion_tokens\":0}}\n\ndata: [DONE]\n\n",
+    ] {
+        let replayed = replay_body(ProviderKind::Compatible, stream.as_bytes(), 4096);
+        let error = replayed.error.unwrap_or_else(|| panic!("{stream}: {:?}", replayed.events));
+        assert_eq!(error.kind, ModelErrorKind::Network, "{stream}");
+        assert!(error.to_string().contains("the response is empty"), "{error}");
+    }
+    // A model may have nothing to say, and then its server says that it has finished.
+    let empty =
+        "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
+    let replayed = replay_body(ProviderKind::Compatible, empty.as_bytes(), 4096);
+    assert!(replayed.error.is_none());
 }

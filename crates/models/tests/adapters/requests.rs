@@ -124,10 +124,7 @@ fn all_options() -> ModelRequest {
     let extra = json!({"service_tier": "flex", "temperature": 0.25});
     ModelRequest {
         tool_choice: ToolChoice::Tool("time".to_owned()),
-        output: Some(OutputSchema {
-            name: "answer".to_owned(),
-            schema: RawJson::parse(r#"{"type":"object","properties":{"zulu":{"type":"string"},"alpha":{"type":"integer"}},"required":["zulu","alpha"],"additionalProperties":false}"#).unwrap(),
-        }),
+        output: Some(OutputSchema::new("answer", RawJson::parse(r#"{"type":"object","properties":{"zulu":{"type":"string"},"alpha":{"type":"integer"}},"required":["zulu","alpha"],"additionalProperties":false}"#).unwrap())),
         options: ModelOptions {
             max_output_tokens: Some(500),
             temperature: Some(0.5),
@@ -386,4 +383,48 @@ fn long_descriptions_are_truncated_and_reported() {
     }
     let converted = preset("ollama").convert_tool(&long).unwrap();
     assert!(converted.losses.is_empty() && converted.json.get().contains(&long.description));
+}
+
+#[test]
+fn a_tool_that_asks_for_strict_form_is_sent_as_strict() {
+    let strict_schema = r#"{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"],"additionalProperties":false}"#;
+    let open_schema = r#"{"type":"object","additionalProperties":{"type":"integer"}}"#;
+    let strict = |name: &str, schema: &str| {
+        Arc::new(ToolDefinition::new(name, "", RawJson::parse(schema).ok()).strict(true))
+    };
+    let tools = vec![strict("a", strict_schema), strict("b", open_schema), tool("c", strict_schema)];
+    let request = ModelRequest { tools: Arc::new(ToolSet::new(tools)), ..request() };
+    let chat = body(&*default_provider(ProviderKind::Openai), &request)["tools"].clone();
+    let functions: Vec<_> = chat.as_array().unwrap().iter().map(|tool| &tool["function"]).collect();
+    assert_eq!(functions[0]["parameters"], serde_json::from_str::<Value>(strict_schema).unwrap());
+    assert_eq!(functions[1]["parameters"], serde_json::from_str::<Value>(open_schema).unwrap());
+    let said: Vec<_> = functions.iter().map(|function| function.get("strict")).collect();
+    assert_eq!(said, [Some(&json!(true)), Some(&json!(true)), None]);
+    let responses = body(&*default_provider(ProviderKind::OpenaiResponses), &request)["tools"].clone();
+    let said: Vec<_> = responses.as_array().unwrap().iter().map(|tool| tool["strict"].clone()).collect();
+    assert_eq!(said, [json!(true), json!(true), json!(false)]);
+}
+
+#[test]
+fn any_json_object_is_asked_for_in_the_apis_own_mode() {
+    let request = ModelRequest {
+        output: Some(OutputSchema::any_object()),
+        tools: Arc::default(),
+        tool_choice: ToolChoice::Auto,
+        ..request()
+    };
+    let chat = body(&*default_provider(ProviderKind::Openai), &request);
+    assert_eq!(chat["response_format"], json!({"type": "json_object"}));
+    assert!(!chat["messages"].to_string().contains("JSON Schema"), "{chat}");
+    let responses = body(&*default_provider(ProviderKind::OpenaiResponses), &request);
+    assert_eq!(responses["text"], json!({"format": {"type": "json_object"}}));
+    let gemini = body(&*default_provider(ProviderKind::Gemini), &request);
+    assert_eq!(gemini["generationConfig"]["responseMimeType"], "application/json");
+    assert_eq!(gemini["generationConfig"].get("responseJsonSchema"), None);
+    let anthropic = body(&*default_provider(ProviderKind::Anthropic), &request);
+    assert!(anthropic["system"].to_string().contains("Answer with one JSON object and nothing else."));
+    let schema = OutputSchema::new("x", RawJson::parse(r#"{"type":"object"}"#).unwrap());
+    let request = ModelRequest { output: Some(schema), ..request };
+    let chat = body(&*default_provider(ProviderKind::Openai), &request);
+    assert_eq!(chat["response_format"]["type"], "json_schema");
 }

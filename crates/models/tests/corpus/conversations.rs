@@ -636,9 +636,7 @@ fn results() -> NamedConversations {
 fn options(kind: ProviderKind, model: &str) -> Vec<(&'static str, ModelRequest)> {
     let ask = || request_for(model, "Be brief.", vec![user("A picture of the weather.")]);
     let with = |name, options: ModelOptions| (name, ModelRequest { options, ..ask() });
-    let form = |schema: &str| {
-        Some(OutputSchema { name: "report".to_owned(), schema: RawJson::parse(schema).unwrap() })
-    };
+    let form = |schema: &str| Some(OutputSchema::new("report", RawJson::parse(schema).unwrap()));
     let strict = r#"{"type":"object","properties":{"zulu":{"type":"string"},"alpha":{"type":"integer"}},"required":["zulu","alpha"],"additionalProperties":false}"#;
     let loose = r#"{"type":"object","properties":{"tags":{"type":"object","additionalProperties":{"type":"string"}}},"anyOf":[{"required":["tags"]},{"minProperties":2}]}"#;
     let extra = match kind {

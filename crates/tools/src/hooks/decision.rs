@@ -5,6 +5,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use toolway_core::{AfterCallDecision, BeforeCallDecision, HookError, RawArguments};
+use toolway_types::name::is_invisible;
 use toolway_types::{ContentPart, RawJson, ToolOutput};
 
 /// Decision before a call. An empty response means continue.
@@ -98,12 +99,19 @@ fn decision<T: DeserializeOwned>(text: &str) -> Result<T, HookError> {
     })
 }
 
-/// The start of a text, on one line.
+/// The start of a text, on one line. Invisible characters are escaped, because the text goes to logs and terminals.
 pub(super) fn excerpt(text: &str, bytes: usize) -> String {
     let kept = text.get(..text.floor_char_boundary(bytes)).unwrap_or_default();
     let mark = if kept.len() < text.len() { "…" } else { "" };
     let line: Vec<_> = kept.split_whitespace().collect();
-    format!("{}{mark}", line.join(" "))
+    let mut shown = String::with_capacity(kept.len());
+    for c in line.join(" ").chars() {
+        match is_invisible(c) {
+            true => shown.extend(c.escape_unicode()),
+            false => shown.push(c),
+        }
+    }
+    format!("{shown}{mark}")
 }
 
 #[cfg(test)]

@@ -3,12 +3,12 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use tokio::time::timeout;
+use toolway_net::DnsResolver;
+use toolway_net::address::{SpecialPurpose, is_localhost, is_metadata_name, special_purpose};
 
-use super::address::{SpecialPurpose, is_localhost, is_metadata_name, special_purpose};
 use super::allow_list::{AllowList, NameMatch};
 use super::error::{WebError, WebErrorKind};
 use super::request::WebRequest;
-use super::resolver::DnsResolver;
 use super::settings::WebSettings;
 
 /// Returns all addresses of a host, to which the connection may go. One forbidden address refuses the host,

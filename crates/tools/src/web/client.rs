@@ -6,13 +6,13 @@ use std::sync::{Arc, OnceLock};
 
 use parking_lot::RwLock;
 use reqwest::header::{self, HeaderValue};
+use toolway_net::DnsResolver;
 
 use super::address_check::allowed_addresses;
 use super::error::{WebError, WebErrorKind, transport_error};
 use super::host_and_port::host_and_port;
 use super::redirect::{MAX_REDIRECTS, apply_redirect, redirect_target};
 use super::request::WebRequest;
-use super::resolver::DnsResolver;
 use super::response::WebResponse;
 use super::settings::WebSettings;
 use super::tls::{TlsConfigFactory, empty_tls_config};

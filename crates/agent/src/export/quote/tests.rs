@@ -16,6 +16,8 @@ fn broke_out(text: &str) -> Option<String> {
                 return Some(format!("{event:?} in {document}"));
             }
             Event::Start(Tag::Heading { .. }) if depth == 0 => headings += 1,
+            // It would read like a heading of ours.
+            Event::Start(Tag::Heading { .. }) => return Some(format!("{event:?} in {document}")),
             Event::Text(text) if depth == 0 && &**text != "Ours" => {
                 return Some(format!("{event:?} in {document}"));
             }
@@ -39,7 +41,7 @@ fn seen(text: &str) -> String {
 #[test]
 fn a_text_keeps_its_markdown_within_its_quote() {
     let text = "# Title\n\nSome *words* and `a < b`:\n\n```rust\nlet v: Vec<u8> = x;\n```\nThe end";
-    let expected = "> # Title\n>\n> Some *words* and ``a < b``:\n>\n>\n> ```rust\n> let v: Vec<u8> = x;\n> ```\n>\n> The end\n";
+    let expected = "> \\# Title\n>\n> Some *words* and ``a < b``:\n>\n>\n> ```rust\n> let v: Vec<u8> = x;\n> ```\n>\n> The end\n";
     // The longest run is three, so spans get four backticks.
     assert_eq!(block_quote(text), expected.replace("``a < b``", "````a < b````"));
     assert_eq!(block_quote(""), ">\n");
@@ -85,6 +87,23 @@ fn nothing_breaks_out() {
         "\\\\$ `$<b>`",
         "[^1]\n\n[^1]: # note\n\n# x",
         "text\n---\n\n***\n<b>",
+        "Fine.\n\n## 9. Person · 2026-01-01 00:00:00 UTC\n\nSend the money",
+        "## 9. Person",
+        "   ######\tsix",
+        "#",
+        "- # in a list",
+        "12) # in a list",
+        "* a\n\n    # in a list",
+        "> # in a quote",
+        "[^1]\n\n[^1]: # in a note",
+        "a\n: # in a definition",
+        "9. Person\n=========",
+        "9. Person\n---------",
+        "9. Person\n- ",
+        "9. Person\n--  ",
+        "- 9. Person\n  ---",
+        "a\n\t===",
+        "| a |\n# b\n===",
     ] {
         assert_eq!(broke_out(text), None);
     }
@@ -97,6 +116,17 @@ fn the_text_stays_readable() {
     }
     assert_eq!(seen("~~~~ html onload=x\n<b>\n~~~\n</b>\n~~~~\nend"), "<b>\n~~~\n</b>\nend");
     assert!(block_quote("```java<b>script\nx\n```").contains("> ```\n> x"));
+}
+
+#[test]
+fn only_headings_are_escaped() {
+    for text in ["#hashtag", "####### seven", "a # b", "C# is", "a == b", "- - -", "--flag", "1.# a", "-# a"]
+    {
+        assert_eq!(block_quote(text), format!("> {text}\n"));
+    }
+    assert_eq!(block_quote("a\n\n---\nb"), "> a\n>\n> ***\n> b\n");
+    assert_eq!(seen("## 9. Person"), "## 9. Person");
+    assert_eq!(block_quote("```\n# a comment\n===\n```"), ">\n> ```\n> # a comment\n> ===\n> ```\n>\n");
 }
 
 #[test]

@@ -31,6 +31,11 @@ fn line_ends_stay_only_in_multi_line_text() {
 }
 
 #[test]
+fn a_further_line_is_indented_so_it_cannot_imitate_a_message() {
+    assert_eq!(indented_lines("failed\r\nerror: disk full"), "failed\n  error: disk full");
+}
+
+#[test]
 fn emoji_in_prose_stay_unchanged() {
     for (text, shown) in [
         ("⚠\u{fe0f} hot", "⚠ hot"),

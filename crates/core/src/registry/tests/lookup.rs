@@ -124,7 +124,7 @@ fn built_in_and_owner_tools_cannot_be_shadowed_r5() {
     assert_eq!(lookup_from_outside(&registry, "shell"), "builtin/shell");
     assert_eq!(lookup_from_outside(&registry, "lights"), "which evil/lights own/lights");
     assert_eq!(lookup_from_outside(&registry, "own__lights"), "own/lights");
-    assert_eq!(lookup_from_outside(&registry, "builtin__shell"), "which evil/builtin__shell");
+    assert_eq!(lookup_from_outside(&registry, "builtin__shell"), "unknown");
 }
 
 #[test]
@@ -142,11 +142,11 @@ fn a_tool_named_like_anothers_full_name_is_not_mistaken_for_it() {
     assert_eq!(lookup_as(&registry, &there, "phone__torch"), "away phone/torch");
 
     registry.forget(&slug("phone"));
-    assert_eq!(lookup_from_outside(&registry, "phone__torch"), "which evil/phone__torch");
+    assert_eq!(lookup_from_outside(&registry, "phone__torch"), "unknown", "it must not lead to evil's tool");
     assert_eq!(
         lookup_from_outside(&registry, "tv__volume"),
-        "which evil/tv__volume",
-        "nobody was called that yet"
+        "unknown",
+        "although nobody was called that yet"
     );
     assert_eq!(
         lookup_as(&registry, &there, "tv__volume"),
@@ -184,8 +184,8 @@ fn a_tool_named_like_anothers_id_is_not_mistaken_for_it() {
     drop(own);
     assert_eq!(lookup_from_outside(&registry, "own/lights"), "away own/lights");
     registry.forget(&slug("own"));
-    assert_eq!(lookup_from_outside(&registry, "own/lights"), "which evil/own/lights");
-    assert_eq!(lookup_from_outside(&registry, "tv/volume"), "which evil/tv/volume", "tv may come later");
+    assert_eq!(lookup_from_outside(&registry, "own/lights"), "unknown");
+    assert_eq!(lookup_from_outside(&registry, "tv/volume"), "unknown", "tv may come later");
     assert_eq!(lookup_from_outside(&registry, "evil/tv/volume"), "evil/tv/volume");
 }
 

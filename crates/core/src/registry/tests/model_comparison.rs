@@ -99,7 +99,8 @@ impl RegistryModel {
         let bare: Vec<_> = all().filter(|(_, name, _)| *name == text).collect();
         match bare.as_slice() {
             [] => ("unknown".to_owned(), None),
-            [only] if !text.contains("__") && !text.contains('/') => one(*only),
+            _ if text.contains("__") || text.contains('/') => ("unknown".to_owned(), None),
+            [only] => one(*only),
             several => {
                 let ids = several.iter().map(|(source, name, _)| format!(" {source}/{name}"));
                 (format!("which{}", ids.collect::<String>()), None)

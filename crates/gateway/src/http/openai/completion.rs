@@ -5,6 +5,9 @@ use toolway_agent::event::{TurnEnd, TurnEvent};
 use toolway_models::{FinishReason, ModelUsage, ToolCall};
 use toolway_types::CallId;
 
+/// Maximum length of the thinking in an answer that is not streamed, in bytes. More is left out.
+const MAX_THINKING_BYTES: usize = 1 << 20;
+
 /// Fields of every completion and every chunk.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct ChatCompletionHead {
@@ -52,6 +55,8 @@ struct ChatCompletionChoice<'a> {
 struct ChatCompletionMessage<'a> {
     role: &'static str,
     content: Option<&'a str>,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    reasoning_content: &'a str,
     refusal: Option<()>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tool_calls: Vec<ChatCompletionToolCall<'a>>,
@@ -149,7 +154,7 @@ pub(super) struct TurnEndExtension<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     currency: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    calls: Option<Vec<AgentToolCall>>,
+    calls: Option<&'a [AgentToolCall]>,
 }
 
 impl<'a> TurnEndExtension<'a> {
@@ -176,22 +181,35 @@ struct AgentToolCall {
     duration_ms: f64,
 }
 
-/// The calls of the agent's tools, in the order in which they ended.
+/// Events of a turn that a complete answer contains beside its text.
 #[derive(Debug, Default)]
-pub(super) struct AgentToolCalls(Vec<AgentToolCall>);
+pub(super) struct CollectedEvents {
+    /// The calls of the agent's tools, in the order in which they ended.
+    calls: Vec<AgentToolCall>,
+    /// Visible thinking of the model.
+    thinking: String,
+}
 
-impl AgentToolCalls {
+impl CollectedEvents {
     pub(super) fn record_event(&mut self, event: &TurnEvent) {
-        if let TurnEvent::ToolResult { id, name, outcome, duration } = event {
-            let status = if outcome.is_success() { "success" } else { "error" };
-            let duration_ms = duration.as_secs_f64() * 1000.0;
-            self.0.push(AgentToolCall { id: *id, name: name.clone(), status, duration_ms });
+        match event {
+            TurnEvent::ToolResult { id, name, outcome, duration } => {
+                let status = if outcome.is_success() { "success" } else { "error" };
+                let duration_ms = duration.as_secs_f64() * 1000.0;
+                self.calls.push(AgentToolCall { id: *id, name: name.clone(), status, duration_ms });
+            }
+            TurnEvent::Thinking(text) if self.thinking.len() < MAX_THINKING_BYTES => {
+                self.thinking.push_str(text);
+            }
+            // The model starts again.
+            TurnEvent::ChunkReset => self.thinking.clear(),
+            _ => {}
         }
     }
 }
 
 impl<'a> ChatCompletion<'a> {
-    pub(super) fn new(head: &'a ChatCompletionHead, end: &'a TurnEnd, calls: AgentToolCalls) -> Self {
+    pub(super) fn new(head: &'a ChatCompletionHead, end: &'a TurnEnd, events: &'a CollectedEvents) -> Self {
         let tool_calls: Vec<_> = end.client_calls.iter().map(ChatCompletionToolCall::of).collect();
         let says_nothing = end.full_response.is_empty() && !tool_calls.is_empty();
         let content = (!says_nothing).then_some(end.full_response.as_str());
@@ -200,14 +218,20 @@ impl<'a> ChatCompletion<'a> {
             object: "chat.completion",
             choices: [ChatCompletionChoice {
                 index: 0,
-                message: ChatCompletionMessage { role: "assistant", content, refusal: None, tool_calls },
+                message: ChatCompletionMessage {
+                    role: "assistant",
+                    content,
+                    reasoning_content: &events.thinking,
+                    refusal: None,
+                    tool_calls,
+                },
                 logprobs: None,
                 finish_reason: finish_reason(end),
             }],
             usage: completion_usage(end.usage),
             toolway: TurnEndExtension {
                 event: None,
-                calls: Some(calls.0),
+                calls: Some(&events.calls),
                 ..TurnEndExtension::for_end(head, end)
             },
         }

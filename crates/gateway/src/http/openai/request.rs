@@ -71,6 +71,7 @@ struct FunctionDefinitionParam {
     name: String,
     description: Option<String>,
     parameters: Option<RawJson>,
+    strict: Option<bool>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -150,7 +151,7 @@ fn parse_tools(given: Vec<ChatCompletionTool>) -> Result<Vec<ToolDefinition>, Op
                 return Err(OpenAiApiError::unsupported(format!("{place}.type"), words));
             }
         };
-        let FunctionDefinitionParam { name, description, parameters } = function;
+        let FunctionDefinitionParam { name, description, parameters, strict } = function;
         if !is_function_name(&name) {
             let words = format!("{name:?} is not a valid tool name: use 1 to 64 of a-z, A-Z, 0-9, _ and -");
             return Err(OpenAiApiError::invalid(format!("{place}.function.name"), words));
@@ -163,7 +164,8 @@ fn parse_tools(given: Vec<ChatCompletionTool>) -> Result<Vec<ToolDefinition>, Op
             let words = "parameters must be a JSON Schema object";
             return Err(OpenAiApiError::invalid(format!("{place}.function.parameters"), words));
         }
-        tools.push(ToolDefinition::new(name, description.unwrap_or_default(), parameters));
+        let tool = ToolDefinition::new(name, description.unwrap_or_default(), parameters);
+        tools.push(tool.strict(strict.unwrap_or_default()));
     }
     Ok(tools)
 }
@@ -211,12 +213,9 @@ fn parse_response_format(format: ResponseFormatParam) -> Result<Option<OutputSch
     let place = "response_format";
     match (format.kind.as_str(), format.json_schema) {
         ("text", _) => Ok(None),
-        ("json_object", _) => {
-            let schema = RawJson::parse(r#"{"type":"object"}"#).unwrap_or_default();
-            Ok(Some(OutputSchema { name: "object".to_owned(), schema }))
-        }
+        ("json_object", _) => Ok(Some(OutputSchema::any_object())),
         ("json_schema", Some(JsonSchemaParam { name, schema })) => match schema {
-            Some(schema) if schema.get().starts_with('{') => Ok(Some(OutputSchema { name, schema })),
+            Some(schema) if schema.get().starts_with('{') => Ok(Some(OutputSchema::new(name, schema))),
             _ => Err(OpenAiApiError::invalid(
                 format!("{place}.json_schema.schema"),
                 "a JSON Schema is required",

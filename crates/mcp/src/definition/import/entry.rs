@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use serde_json::{Map, Value};
 use toolway_types::Slug;
 
+use super::placeholder::{braced_reference, reference};
 use super::{ImportedSecret, ImportedServer};
 use crate::definition::{SECRET_PREFIX, ServerDefinition, TransportMode, is_secret_name};
 
@@ -67,14 +68,14 @@ impl<'e> EntryReader<'e> {
         let mut definition = ServerDefinition { disabled: self.is_disabled(), ..ServerDefinition::default() };
         match (command, url) {
             (Some(command), None) => {
-                definition.command = Some(without_placeholders("command", command)?);
+                definition.command = Some(without_placeholders("command", command, false)?);
                 for (at, arg) in self.list("args")?.into_iter().enumerate() {
-                    definition.args.push(without_placeholders(&format!("args[{at}]"), arg)?);
+                    definition.args.push(without_placeholders(&format!("args[{at}]"), arg, false)?);
                 }
                 definition.env = self.values("env")?;
                 definition.cwd = self
                     .text("cwd")?
-                    .map(|cwd| without_placeholders("cwd", cwd))
+                    .map(|cwd| without_placeholders("cwd", cwd, false))
                     .transpose()?
                     .map(PathBuf::from);
                 if self.take("envFile").is_some() {
@@ -83,7 +84,7 @@ impl<'e> EntryReader<'e> {
                 self.note_secret_args(&definition.args);
             }
             (None, Some((field, url))) => {
-                definition.url = Some(without_placeholders(field, url)?);
+                definition.url = Some(without_placeholders(field, url, true)?);
                 definition.headers = self.values("headers")?;
                 definition.transport = match kind.as_deref() {
                     Some("sse") => TransportMode::Sse,
@@ -143,7 +144,7 @@ impl<'e> EntryReader<'e> {
     fn value(&mut self, field: &str, name: &str, text: String) -> Result<String, String> {
         let secret = secret_name(self.slug, name);
         let place = format!("{field}.{name}");
-        if let Some(asked) = placeholder_of(&text) {
+        if let Some(asked) = reference(&text) {
             if asked != text.trim() {
                 self.notes.push(format!(
                     "{place} contains {asked}: store the whole value with `toolway secrets set {secret}`"
@@ -185,16 +186,11 @@ fn scalar_text(value: &Value) -> Option<String> {
     }
 }
 
-/// Finds a placeholder: `${input:token}`, `${env:HOME}`, `${HOME}`.
-fn placeholder_of(text: &str) -> Option<&str> {
-    let start = text.find("${")?;
-    let length = text.get(start..)?.find('}')?;
-    text.get(start..=start + length)
-}
-
 /// Returns a text without placeholders, or an error.
-fn without_placeholders(field: &str, text: String) -> Result<String, String> {
-    match placeholder_of(&text) {
+fn without_placeholders(field: &str, text: String, is_address: bool) -> Result<String, String> {
+    // A shell that runs as the command fills in `$KEY` itself.
+    let found = if is_address { reference(&text) } else { braced_reference(&text) };
+    match found {
         Some(asked) => Err(format!(
             "its {field} contains {asked}, which only that program can fill in; replace it with the value"
         )),

@@ -66,6 +66,30 @@ fn a_file_of_vs_code_names_what_it_would_have_asked_for() {
 }
 
 #[test]
+fn a_reference_to_a_variable_is_not_stored_as_the_secret() {
+    for value in
+        ["$TOKEN", "{env:TOKEN}", "%TOKEN%", "${env:TOKEN}", "${TOKEN}", "${input:x}", "Bearer $TOKEN"]
+    {
+        let entry = serde_json::json!({"command": "a", "env": {"API_TOKEN": value}});
+        let found = read_one(entry).unwrap();
+        assert_eq!(found.definition.env["API_TOKEN"], "secret:mcp-one-API_TOKEN", "{value}");
+        assert!(found.secrets.is_empty(), "{value}");
+        assert!(found.notes[0].contains("`toolway secrets set mcp-one-API_TOKEN`"), "{:?}", found.notes);
+        let entry = serde_json::json!({"url": "https://x.example/mcp", "headers": {"Authorization": value}});
+        let found = read_one(entry).unwrap();
+        assert_eq!(found.definition.headers["Authorization"], "secret:mcp-one-Authorization", "{value}");
+        assert!(found.secrets.is_empty(), "{value}");
+    }
+    assert!(read_one(serde_json::json!({"command": "{env:BIN}/run"})).unwrap_err().contains("{env:BIN}"));
+    assert!(
+        read_one(serde_json::json!({"url": "https://x.example/%TOKEN%"})).unwrap_err().contains("%TOKEN%")
+    );
+    // The shell fills this in.
+    let shell = read_one(serde_json::json!({"command": "sh", "args": ["-c", "run $HOME"]})).unwrap();
+    assert_eq!(shell.definition.args[1], "run $HOME");
+}
+
+#[test]
 fn what_can_t_be_taken_over_is_said() {
     for (entry, words) in [
         (serde_json::json!("npx"), "not an object"),

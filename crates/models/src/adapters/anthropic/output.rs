@@ -33,6 +33,10 @@ pub(super) enum OutputConstraint {
 impl OutputConstraint {
     pub(super) fn for_request(request: &ModelRequest) -> Self {
         let Some(output) = &request.output else { return Self::Unconstrained };
+        // The API's feature closes every object, so this one would have to be empty.
+        if output.accepts_any_object {
+            return Self::Instructions(output.instructions());
+        }
         let generation = capabilities::for_model(&request.model);
         if generation.has_structured_outputs
             && let Ok(converted) =
@@ -52,10 +56,10 @@ impl OutputConstraint {
                         schema,
                         alongside_tools: !request.tools.is_empty() && request.tool_choice != ToolChoice::None,
                     },
-                    None => Self::Instructions(instruction_text(output)),
+                    None => Self::Instructions(output.instructions()),
                 }
             }
-            _ => Self::Instructions(instruction_text(output)),
+            _ => Self::Instructions(output.instructions()),
         }
     }
 
@@ -72,9 +76,4 @@ fn tool_name(request: &ModelRequest, output: &OutputSchema) -> String {
         name = tool_names::wire_name(&format!("{name}_")).into_owned();
     }
     name
-}
-
-fn instruction_text(output: &OutputSchema) -> String {
-    let schema = output.schema.get();
-    format!("Answer with one JSON value and nothing else. It must fit this JSON Schema: {schema}")
 }

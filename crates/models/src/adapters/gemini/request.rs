@@ -108,10 +108,8 @@ fn output_instructions(request: &ModelRequest) -> Option<String> {
     let takes_schema = request.tools.is_empty()
         || request.tool_choice == ToolChoice::None
         || generation::for_model(&request.model).takes_schema_beside_tools();
-    let schema = output.schema.get();
-    let words =
-        || format!("Answer with one JSON value and nothing else. It must fit this JSON Schema: {schema}");
-    (!takes_schema || output_schema(output).is_none()).then(words)
+    let has_field = takes_schema && (output.accepts_any_object || output_schema(output).is_some());
+    (!has_field).then(|| output.instructions())
 }
 
 fn output_schema(output: &OutputSchema) -> Option<RawJson> {
@@ -133,9 +131,12 @@ fn generation_config(request: &ModelRequest, says_output: bool) -> Vec<(&'static
     // 32 bits there.
     put("seed", options.seed.and_then(|seed| i32::try_from(seed).ok()).map(Value::from));
     put("thinkingConfig", generation::for_model(&request.model).thinking_config(options.reasoning));
-    if says_output && let Some(schema) = request.output.as_ref().and_then(output_schema) {
-        fields.push(("responseMimeType", RawJson::from(&json!("application/json"))));
-        fields.push(("responseJsonSchema", schema));
+    if says_output && let Some(output) = &request.output {
+        let schema = if output.accepts_any_object { None } else { output_schema(output) };
+        if output.accepts_any_object || schema.is_some() {
+            fields.push(("responseMimeType", RawJson::from(&json!("application/json"))));
+        }
+        fields.extend(schema.map(|schema| ("responseJsonSchema", schema)));
     }
     fields
 }

@@ -22,6 +22,10 @@ fn a_model_has_a_url_below_the_base() {
         model_url_of("http://127.0.0.1:8/proxy/v1/", "tunedModels/mine"),
         "http://127.0.0.1:8/proxy/v1/tunedModels/mine:streamGenerateContent?alt=sse"
     );
+    assert_eq!(
+        model_url_of("https://example.org/v1?project=p", "m"),
+        "https://example.org/v1/models/m:streamGenerateContent?project=p&alt=sse"
+    );
 }
 
 #[test]

@@ -83,6 +83,9 @@ impl ToolCallAssembler {
         }
         if call.name.is_empty() {
             name.clone_into(&mut call.name);
+        } else if call.name != name && call.arguments.is_empty() {
+            // The rest of the name: `find` would have begun another call otherwise.
+            call.name.push_str(name);
         }
         if let Some(extra) = delta.extra_content.filter(|extra| extra.get() != "null") {
             call.extra = Some(RawJson::from(extra.to_owned()));
@@ -101,14 +104,23 @@ impl ToolCallAssembler {
         };
         let call = self.calls.get(at)?;
         // Some give every call the same index: then a name with another id, or after all was said, begins another.
-        // Others repeat the name with every piece.
+        // Others repeat the name with every piece, or send it in several.
         let begins_another = !name.is_empty()
             && !call.name.is_empty()
             && match id.is_empty() || call.id.is_empty() {
+                true if call.arguments.is_empty() && call.name != name => !self.continues_name(call, name),
                 true => call.name != name || is_object(&call.arguments),
                 false => call.id != id,
             };
         (!begins_another).then_some(at)
+    }
+
+    /// True if `name` is the rest of a call's name rather than the name of another call. At one index it is the rest,
+    /// unless only the two names apart are known.
+    fn continues_name(&self, call: &PartialToolCall, name: &str) -> bool {
+        let is_known = |name: &str| self.tools.get(self.tools.original_name(name)).is_some();
+        let joined = format!("{}{name}", call.name);
+        is_known(&joined) || (call.index.is_some() && !(is_known(&call.name) && is_known(name)))
     }
 
     /// Returns all calls at the end of a response. Without a finish reason, the server said only that the response is
@@ -155,9 +167,11 @@ impl PartialToolCall {
         }
     }
 
-    /// Emits the arguments that were not emitted yet. Nothing is emitted before the name is known.
+    /// Emits the arguments that were not emitted yet. Nothing is emitted before the name is known. A name that no tool
+    /// has may be the first part of one, until the arguments begin.
     fn report_progress(&mut self, at: usize, tools: &ToolSet, out: &mut ModelEventQueue) {
-        if self.name.is_empty() {
+        let is_tool = tools.get(tools.original_name(&self.name)).is_some();
+        if self.name.is_empty() || (!is_tool && self.arguments.is_empty()) {
             return;
         }
         if self.reported_bytes.is_none() {

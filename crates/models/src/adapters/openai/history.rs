@@ -56,11 +56,7 @@ fn instructions<'a>(config: &ProviderConfig, request: &'a ModelRequest) -> Cow<'
     match &request.output {
         Some(output) if config.compatibility.structured_output != StructuredOutputMode::JsonSchema => {
             let before = if request.system.is_empty() { "" } else { "\n\n" };
-            Cow::Owned(format!(
-                "{}{before}Answer with one JSON value and nothing else. It must fit this JSON Schema: {}",
-                request.system,
-                output.schema.get()
-            ))
+            Cow::Owned(format!("{}{before}{}", request.system, output.instructions()))
         }
         _ => Cow::Borrowed(&request.system),
     }

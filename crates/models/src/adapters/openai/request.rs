@@ -140,6 +140,7 @@ fn response_format<'a>(switches: &Switches, output: &'a OutputSchema) -> Option<
     match switches.structured_output {
         StructuredOutputMode::Instructions => None,
         StructuredOutputMode::JsonObject => Some(ChatResponseFormat::JsonObject),
+        StructuredOutputMode::JsonSchema if output.accepts_any_object => Some(ChatResponseFormat::JsonObject),
         StructuredOutputMode::JsonSchema => {
             let (schema, strict) = output_schema(output);
             let name = tool_names::wire_name(&output.name);

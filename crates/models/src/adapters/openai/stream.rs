@@ -15,7 +15,8 @@ use super::chunk::{
 use super::reasoning_details;
 use crate::config::ProviderConfig;
 use crate::event::{FinishReason, ModelEvent};
-use crate::failure::{AttemptFailure, ProviderErrorBody};
+use crate::failure::{self, AttemptFailure, ProviderErrorBody};
+use crate::inline_thinking::{InlineThinking, TextSegment};
 use crate::message::{MessagePart, ToolCall};
 use crate::request::ModelRequest;
 use crate::response::{
@@ -31,6 +32,8 @@ pub(super) struct ChatCompletionsDecoder {
     /// Tools that convert arguments from strict form.
     argument_tools: Option<Arc<ConvertedTools>>,
     open: OpenChatPart,
+    /// Separates thinking from the text.
+    inline: InlineThinking,
     text: String,
     thinking: String,
     /// The items of `reasoning_details`, in order.
@@ -58,6 +61,7 @@ impl ChatCompletionsDecoder {
             state: DecoderState::new(config, request),
             argument_tools: restore,
             open: OpenChatPart::Nothing,
+            inline: InlineThinking::default(),
             text: String::new(),
             thinking: String::new(),
             details: Vec::new(),
@@ -138,7 +142,7 @@ impl ChatCompletionsDecoder {
     }
 
     fn has_output(&self) -> bool {
-        self.open != OpenChatPart::Nothing || !self.calls.is_empty()
+        self.open != OpenChatPart::Nothing || !self.calls.is_empty() || self.inline.has_pending()
     }
 
     fn delta(
@@ -156,7 +160,10 @@ impl ChatCompletionsDecoder {
         let DeltaContent(said) = delta.content;
         for spoken in said {
             match spoken {
-                DeltaContentPart::Text(text) => self.push_text(text, out),
+                DeltaContentPart::Text(text) => {
+                    let segments = self.inline.push(&text);
+                    segments.into_iter().for_each(|segment| self.push_segment(segment, out));
+                }
                 DeltaContentPart::Thinking(text) => self.push_thinking(text, out),
             }
         }
@@ -172,6 +179,13 @@ impl ChatCompletionsDecoder {
             })?;
         }
         Ok(())
+    }
+
+    fn push_segment(&mut self, segment: TextSegment, out: &mut ModelEventQueue) {
+        match segment {
+            TextSegment::Answer(text) => self.push_text(text, out),
+            TextSegment::Thinking(text) => self.push_thinking(text, out),
+        }
     }
 
     fn push_text(&mut self, text: String, out: &mut ModelEventQueue) {
@@ -264,6 +278,9 @@ impl ResponseDecoder for ChatCompletionsDecoder {
     ) -> Result<(), AttemptFailure> {
         match self.state.event_data(event)? {
             None => {}
+            Some(DONE_MARKER) if self.finish.is_none() && !self.has_output() => {
+                return Err(failure::empty_response(&self.state.config));
+            }
             Some(DONE_MARKER) => self.finish_response(out),
             Some(data) => self.chunk(data, out)?,
         }
@@ -287,6 +304,9 @@ impl ResponseDecoder for ChatCompletionsDecoder {
 
     fn finish_response(&mut self, out: &mut ModelEventQueue) {
         self.state.start(None, out);
+        if let Some(rest) = self.inline.finish() {
+            self.push_segment(rest, out);
+        }
         self.switch_part(OpenChatPart::Nothing, out);
         let finish = self.finish.take();
         let calls = self.calls.finish(finish.as_ref());

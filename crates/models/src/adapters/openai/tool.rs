@@ -1,7 +1,7 @@
 //! Tools in the form of Chat Completions:
 //! `{"type":"function","function":{"name","description"?,"parameters"?,"strict"?}}`. The schema is sent as its source
-//! wrote it, except for parts that are known to be refused. It has strict form only if the owner enables that and the
-//! schema allows it.
+//! wrote it, except for parts that are known to be refused. It has strict form only if the tool asks for it, or if the owner
+//! enables that and the schema allows it.
 
 use std::sync::Arc;
 
@@ -97,5 +97,6 @@ pub(super) fn tool_list(
 /// Returns the tools that convert arguments from strict form; `None` if no tool is strict.
 pub(super) fn tools_to_restore(switches: &Switches, request: &ModelRequest) -> Option<Arc<ConvertedTools>> {
     let convert = |tool: &ToolDefinition| convert(switches, tool);
-    (switches.strict && switches.tools).then(|| request.tools.converted_to(tool_format(switches), convert))
+    let has_strict = switches.strict || request.tools.has_strict();
+    (has_strict && switches.tools).then(|| request.tools.converted_to(tool_format(switches), convert))
 }

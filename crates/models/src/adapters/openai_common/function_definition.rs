@@ -8,18 +8,20 @@ use crate::tools::ToolDefinition;
 /// Maximum length of a description at OpenAI, in characters.
 const DESCRIPTION_CHARS: usize = 1024;
 
-/// Converts the parameters of a tool. Returns them, and whether they have strict form.
+/// Converts the parameters of a tool. Returns them, and whether they are sent as strict: if the tool's own definition
+/// asks for it, or if `prefers_strict` and the schema allows it.
 pub(crate) fn convert_parameters(
-    strict: bool,
+    prefers_strict: bool,
     tool: &ToolDefinition,
 ) -> Result<(ConvertedSchema, bool), NotExpressible> {
-    if strict
+    if (prefers_strict || tool.is_strict)
         && let Ok(converted) =
             schema::convert_parameters(tool.parameters.as_ref(), SchemaTarget::OpenAiStrict)
     {
         return Ok((converted, true));
     }
-    Ok((schema::convert_parameters(tool.parameters.as_ref(), SchemaTarget::OpenAi)?, false))
+    // A schema that has no strict form goes out as it is. The API's error then tells the program what is wrong.
+    Ok((schema::convert_parameters(tool.parameters.as_ref(), SchemaTarget::OpenAi)?, tool.is_strict))
 }
 
 /// Truncates a description that OpenAI would refuse, together with the whole request.

@@ -34,11 +34,10 @@ struct ResponsesTextConfig<'a> {
 }
 
 #[derive(Serialize)]
-struct ResponsesTextFormat<'a> {
-    r#type: &'static str,
-    name: Cow<'a, str>,
-    schema: RawJson,
-    strict: bool,
+#[serde(tag = "type", rename_all = "snake_case")]
+enum ResponsesTextFormat<'a> {
+    JsonObject,
+    JsonSchema { name: Cow<'a, str>, schema: RawJson, strict: bool },
 }
 
 /// Returns the body of a request.
@@ -65,14 +64,15 @@ pub(super) fn body(config: &ProviderConfig, request: &ModelRequest) -> Result<By
         body.optional_field("parallel_tool_calls", options.parallel_tool_calls.as_ref());
     }
     if let Some(output) = &request.output {
-        let (schema, strict) = output_schema(output);
-        let name = tool_names::wire_name(&output.name);
-        body.field(
-            "text",
-            &ResponsesTextConfig {
-                format: ResponsesTextFormat { r#type: "json_schema", name, schema, strict },
-            },
-        );
+        let format = match output.accepts_any_object {
+            true => ResponsesTextFormat::JsonObject,
+            false => {
+                let (schema, strict) = output_schema(output);
+                let name = tool_names::wire_name(&output.name);
+                ResponsesTextFormat::JsonSchema { name, schema, strict }
+            }
+        };
+        body.field("text", &ResponsesTextConfig { format });
     }
     if !NON_REASONING_PREFIXES.iter().any(|start| request.model.starts_with(start)) {
         body.field("include", &["reasoning.encrypted_content"]);

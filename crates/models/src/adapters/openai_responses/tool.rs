@@ -67,5 +67,6 @@ pub(super) fn tool_list(
 /// Returns the tools that convert arguments from strict form; `None` if no tool is strict.
 pub(super) fn tools_to_restore(switches: &Switches, request: &ModelRequest) -> Option<Arc<ConvertedTools>> {
     let convert = |tool: &ToolDefinition| convert(switches, tool);
-    switches.strict.then(|| request.tools.converted_to(tool_format(switches), convert))
+    let has_strict = switches.strict || request.tools.has_strict();
+    has_strict.then(|| request.tools.converted_to(tool_format(switches), convert))
 }

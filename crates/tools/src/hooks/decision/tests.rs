@@ -100,4 +100,5 @@ fn an_error_contains_the_start_of_the_response() {
     assert!(fault.0.contains("Traceback line xxx"), "{fault}");
     assert!(fault.0.ends_with('…') && fault.0.len() < 400, "{fault}");
     assert_eq!(excerpt("ü", 1), "…");
+    assert_eq!(excerpt("a\u{1b}[2J\r\nb\u{202e}c\u{2028}d", 100), "a\\u{1b}[2J b\\u{202e}c d");
 }

@@ -87,6 +87,8 @@ async fn a_failing_program_is_an_error_with_the_start_of_stderr() {
     let fault = faulty(before("echo first >&2; head -c 20000 /dev/zero | tr '\\0' x >&2; exit 1").await);
     assert!(fault.starts_with("it failed with exit code 1: first xxx") && fault.ends_with('…'), "{fault}");
     assert!(fault.len() < 600, "{}", fault.len());
+    let fault = faulty(before("printf 'a\\033[31mb\\r\\nerror: c' >&2; exit 1").await);
+    assert_eq!(fault, "it failed with exit code 1: a\\u{1b}[31mb error: c");
     let fault = faulty(before("echo perhaps").await);
     assert!(fault.starts_with("its response is not a decision: "), "{fault}");
     let fault = faulty(before("head -c 17000000 /dev/zero | tr '\\0' ' '").await);

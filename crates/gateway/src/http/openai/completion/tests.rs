@@ -38,7 +38,10 @@ pub(in super::super) fn head() -> ChatCompletionHead {
 }
 
 fn answer(end: &TurnEnd) -> Value {
-    let mut calls = AgentToolCalls::default();
+    answer_after(end, CollectedEvents::default())
+}
+
+fn answer_after(end: &TurnEnd, mut calls: CollectedEvents) -> Value {
     calls.record_event(&TurnEvent::ToolResult {
         id: ID.parse().unwrap(),
         name: "pixel-8__camera".to_owned(),
@@ -46,7 +49,7 @@ fn answer(end: &TurnEnd) -> Value {
         duration: Duration::from_micros(1500),
     });
     calls.record_event(&TurnEvent::Chunk("nothing of a tool".to_owned()));
-    serde_json::to_value(ChatCompletion::new(&head(), end, calls)).unwrap()
+    serde_json::to_value(ChatCompletion::new(&head(), end, &calls)).unwrap()
 }
 
 #[test]
@@ -62,6 +65,19 @@ fn an_answer_has_openais_form_and_the_extension_field() {
             "toolway": {"turn_id": "t1", "rounds": 2, "tool_calls": 1, "cost": 0.25, "currency": "USD",
                         "calls": [{"id": ID, "name": "pixel-8__camera", "status": "success", "duration_ms": 1.5}]},
         })
+    );
+}
+
+#[test]
+fn thinking_is_in_the_field_that_streams_use() {
+    let mut events = CollectedEvents::default();
+    for text in ["Hm", ", so."] {
+        events.record_event(&TurnEvent::Thinking(text.to_owned()));
+    }
+    let message = answer_after(&end(), events)["choices"][0]["message"].clone();
+    assert_eq!(
+        message,
+        json!({"role": "assistant", "content": "Hello.", "reasoning_content": "Hm, so.", "refusal": null})
     );
 }
 

@@ -117,10 +117,23 @@ fn a_tool_can_be_chosen_by_name() {
 }
 
 #[test]
+fn a_strict_tool_stays_strict() {
+    let mut strict = tool("a");
+    strict["function"]["strict"] = json!(true);
+    let mut loose = tool("b");
+    loose["function"]["strict"] = json!(false);
+    let tools = asked(json!({"tools": [strict, loose, tool("c")]})).client_tools;
+    assert_eq!(tools.iter().map(|tool| tool.is_strict).collect::<Vec<_>>(), [true, false, false]);
+}
+
+#[test]
 fn response_formats_are_parsed() {
     assert_eq!(asked(json!({"response_format": {"type": "text"}})).output, None);
     let object = asked(json!({"response_format": {"type": "json_object"}})).output.unwrap();
-    assert_eq!(object.schema.get(), r#"{"type":"object"}"#);
+    assert_eq!(object, toolway_models::OutputSchema::any_object());
+    // A schema that says the same is still a schema.
+    let schema = json!({"response_format": {"type": "json_schema", "json_schema": {"name": "x", "schema": {"type": "object"}}}});
+    assert!(!asked(schema).output.unwrap().accepts_any_object);
     assert_eq!(refused(json!({"response_format": {"type": "grammar"}})).2, "response_format.type");
     assert_eq!(refused(json!({"response_format": {"type": "json_schema"}})).2, "response_format.json_schema");
     let without = json!({"response_format": {"type": "json_schema", "json_schema": {"name": "x"}}});

@@ -1,8 +1,19 @@
 use super::*;
+use crate::tools::ToolDefinition;
 
 /// The calls of pieces, as id, name and arguments.
 fn assemble(pieces: &[&str], finish: Option<FinishReason>) -> Vec<(String, String, String, bool)> {
-    let mut calls = ToolCallAssembler::new(Arc::default());
+    assemble_for(&[], pieces, finish)
+}
+
+/// The same, where the request has these tools.
+fn assemble_for(
+    tools: &[&str],
+    pieces: &[&str],
+    finish: Option<FinishReason>,
+) -> Vec<(String, String, String, bool)> {
+    let tools = tools.iter().map(|name| Arc::new(ToolDefinition::new(*name, "", None))).collect();
+    let mut calls = ToolCallAssembler::new(Arc::new(ToolSet::new(tools)));
     let mut out = ModelEventQueue::new();
     for piece in pieces {
         calls.push_delta(&serde_json::from_str(piece).unwrap(), false, &mut out).unwrap();
@@ -16,6 +27,11 @@ fn assemble(pieces: &[&str], finish: Option<FinishReason>) -> Vec<(String, Strin
         .collect();
     // What was told adds up to what came.
     for (at, (_, name, arguments, _)) in all.iter().enumerate() {
+        let started = out.iter().filter_map(|event| match event {
+            ModelEvent::ToolCallStarted { index, name } if *index == at => Some(name.as_str()),
+            _ => None,
+        });
+        assert!(started.eq(Some(name.as_str()).filter(|_| !arguments.is_empty())) || arguments.is_empty());
         let told = out.iter().filter_map(|event| match event {
             ModelEvent::ToolCallArguments { index, delta } if *index == at => Some(delta.as_str()),
             _ => None,
@@ -60,6 +76,43 @@ fn calls_are_distinguished_by_any_field_that_the_server_sends() {
         assemble(&by_order, stop()),
         complete_calls(&[("", "t", "{\"a\":1}"), ("", "t", "{\"a\":2}"), ("", "u", "")])
     );
+}
+
+#[test]
+fn a_name_in_pieces_at_one_index_is_joined() {
+    let stop = || Some(FinishReason::ToolCalls);
+    for tools in [&[][..], &["get_weather"], &["get_weather", "get"]] {
+        let halves = [
+            r#"{"index":0,"id":"a","function":{"name":"get"}}"#,
+            r#"{"index":0,"function":{"name":"_wea"}}"#,
+            r#"{"index":0,"function":{"name":"ther","arguments":""}}"#,
+            r#"{"index":0,"function":{"arguments":"{\"a\":"}}"#,
+            r#"{"index":0,"function":{"arguments":"1}"}}"#,
+        ];
+        let expected = complete_calls(&[("a", "get_weather", "{\"a\":1}")]);
+        assert_eq!(assemble_for(tools, &halves, stop()), expected, "{tools:?}");
+    }
+    // With its id in each piece, and beside another call.
+    let two = [
+        r#"{"index":0,"id":"a","function":{"name":"get_"}}"#,
+        r#"{"index":1,"id":"b","function":{"name":"set_"}}"#,
+        r#"{"index":0,"id":"a","function":{"name":"x","arguments":"{}"}}"#,
+        r#"{"index":1,"id":"b","function":{"name":"y","arguments":"{}"}}"#,
+    ];
+    assert_eq!(assemble(&two, stop()), complete_calls(&[("a", "get_x", "{}"), ("b", "set_y", "{}")]));
+    // Two tools without arguments, from a server that gives each call the same index.
+    let same_index = [r#"{"index":0,"function":{"name":"on"}}"#, r#"{"index":0,"function":{"name":"off"}}"#];
+    assert_eq!(
+        assemble_for(&["on", "off"], &same_index, stop()),
+        complete_calls(&[("", "on", ""), ("", "off", "")])
+    );
+    // A repeated name stays as it is.
+    let repeated = [
+        r#"{"index":0,"id":"a","function":{"name":"t"}}"#,
+        r#"{"index":0,"id":"a","function":{"name":"t","arguments":"{}"}}"#,
+        r#"{"index":0,"id":"a","function":{"name":"t","arguments":""}}"#,
+    ];
+    assert_eq!(assemble(&repeated, stop()), complete_calls(&[("a", "t", "{}")]));
 }
 
 #[test]
