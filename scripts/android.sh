@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
 # Builds everything that runs on Android phones, into `android/` of the target folder:
 #
-#   toolway-provider.jar   the library for apps that offer tools
-#   finance.apk            the sample on that library
-#   weather.apk            the sample without it
+#   toolway-provider.jar           the library for apps that offer tools
+#   toolway-provider.aar           the same as an Android library, for Gradle
+#   toolway-provider-sources.jar   its sources
+#   finance.apk                    the sample on that library
+#   weather.apk                    the sample without it
 #
 # All dependencies come from package registries: the framework's classes and D8 from Maven; aapt, zipalign and
 # apksigner from the system. If ANDROID_HOME is an Android SDK with build-tools and a platform, those are used
@@ -63,6 +65,21 @@ use_registries() {
     }
 }
 
+# library: packages the jar $1 as an AAR, and the sources.
+library() {
+    local work=$build/aar source=android/provider/src/main
+    rm -rf "$work"
+    mkdir -p "$work"
+    cp "$1" "$work/classes.jar"
+    cp "$source/AndroidManifest.xml" "$work"
+    # The list of its resources, of which it has none. Gradle requires the file.
+    : >"$work/R.txt"
+    (cd "$work" && jar --create --no-manifest --file "$out/toolway-provider.aar" AndroidManifest.xml R.txt classes.jar)
+    say "$out/toolway-provider.aar"
+    jar --create --no-manifest --file "$out/toolway-provider-sources.jar" -C "$source/java" .
+    say "$out/toolway-provider-sources.jar"
+}
+
 need_key() {
     [ -e "$keystore" ] && return 0
     say "making a key for debugging: $keystore"
@@ -94,6 +111,7 @@ jar_of() { find "$build/$1" -maxdepth 1 -name "$1-*.jar"; }
 provider=$(jar_of toolway-provider)
 cp "$provider" "$out/toolway-provider.jar"
 say "$out/toolway-provider.jar"
+library "$provider"
 
 if [ -n "${ANDROID_HOME:-}" ]; then use_sdk; else use_registries; fi
 need_key

@@ -34,6 +34,19 @@ levels=$(javap -verbose -cp "$jar" $(jar --list --file "$jar" | sed -n 's/\.clas
 expect "all of the library is Java 8 (class version $java_8; is $levels)" [ "$levels" = "$java_8" ]
 expect "the library has no dependency but the framework and tests" \
     lacks "$(grep -A3 '<dependency>' android/provider/pom.xml | grep artifactId | grep -v '>junit<')" artifactId
+aar=$PWD/$out/toolway-provider.aar
+case $out in /*) aar=$out/toolway-provider.aar ;; esac
+unpacked=$(mktemp -d)
+trap 'rm -rf "$unpacked"' EXIT
+(cd "$unpacked" && jar --extract --file "$aar")
+expect "the AAR has the files that Gradle requires, and no others" \
+    [ "$(ls "$unpacked" | tr '\n' ' ')" = 'AndroidManifest.xml R.txt classes.jar ' ]
+expect "the AAR has the same classes as the jar" cmp -s "$jar" "$unpacked/classes.jar"
+expect "the AAR's manifest names the library's package" \
+    holds "$(cat "$unpacked/AndroidManifest.xml")" 'package="dev.toolway.provider"'
+classes=$(jar --list --file "$jar" | sed -n 's/\(\$[^.]*\)\{0,1\}\.class$//p' | grep -v package-info | sort -u)
+sources=$(jar --list --file "$out/toolway-provider-sources.jar" | sed -n 's/\.java$//p' | grep -v package-info | sort)
+expect "there are sources for every class of the library" [ "$classes" = "$sources" ]
 lines=$(wc -l <android/samples/finance/src/main/java/com/example/finance/FinanceToolProvider.java)
 expect "the finance app's provider class has fewer than 100 lines (has $lines)" at_most "$lines" "$max_provider_lines"
 

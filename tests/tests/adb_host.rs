@@ -10,8 +10,8 @@ use parking_lot::Mutex;
 use toolway_android::bundle::{Bundle, BundleValue};
 use toolway_android::host::adb::{AdbHost, AdbProgram};
 use toolway_android::host::{
-    CallFailure, ChangedPackages, DeclarationEntry, HostCall, ManifestMetaData, PackageChanges,
-    ProviderDeclaration, ProviderHost,
+    AuthorizationScreen, CallFailure, ChangedPackages, DeclarationEntry, HostCall, ManifestMetaData,
+    PackageChanges, ProviderDeclaration, ProviderHost,
 };
 use toolway_android::{cetp, mcp};
 use toolway_fake_phone::{
@@ -335,7 +335,31 @@ fn a_guarded_provider_is_refused_with_a_hint_and_never_called_a4() {
         "{refused:?}"
     );
     assert_eq!(bench.phone.received_calls(), []);
-    assert!(bench.host.permission_hint().contains("the bridge app on the phone"));
+    assert_eq!(bench.host.permission_hint(), "call it from the bridge app on the phone, or run `adb root`");
+}
+
+#[test]
+fn adb_root_is_recommended_only_where_it_works() {
+    let hint = |setup: PhoneSetup| {
+        let bench = AdbHostHarness::with_setup(setup);
+        bench.host.info().unwrap();
+        bench.host.permission_hint()
+    };
+    let sold = PhoneSetup { is_debuggable: false, ..PhoneSetup::default() };
+    assert_eq!(hint(sold), "call it from the bridge app on the phone, or use an emulator with a root shell");
+    let rooted = PhoneSetup { is_root: true, ..PhoneSetup::default() };
+    assert_eq!(hint(rooted), "call it from the bridge app on the phone");
+}
+
+#[test]
+fn an_authorization_screen_is_found_without_opening_it() {
+    let bench = AdbHostHarness::new();
+    let find = |action: &str| bench.host.find_authorization_screen("com.example.notes", action).unwrap();
+    let class = "com.example.notes.Allow".to_owned();
+    assert_eq!(find("com.example.notes.ALLOW"), AuthorizationScreen::Found { class });
+    assert_eq!(find("com.example.notes.MISSPELLED"), AuthorizationScreen::Missing);
+    assert_eq!(find("'; am start -n com.example.notes/.Allow; '"), AuthorizationScreen::Missing);
+    assert_eq!(bench.phone.opened_activities(), Vec::<String>::new());
 }
 
 #[test]

@@ -93,10 +93,7 @@ async fn scan_shows_the_providers_and_why_others_are_unusable() {
     let reason = rows[0]["reason"].as_str().unwrap();
     assert!(reason.contains("calls require the permission com.clawseed.permission.ACCESS_TOOLS"), "{reason}");
     assert!(reason.contains("The adb shell has no app permissions"), "{reason}");
-    assert_eq!(
-        rows[0]["hint"],
-        "call it from the bridge app on the phone, or use an emulator with a root shell (`adb root`)"
-    );
+    assert_eq!(rows[0]["hint"], "call it from the bridge app on the phone, or run `adb root`");
     assert_eq!(rows[1]["tools"][0]["name"], "notes__find");
     assert_eq!(rows[1]["notes"][0]["tool"], "broken");
     assert_eq!(rows[2]["dialect"], "mcp-a");
@@ -233,23 +230,83 @@ async fn check_asks_a_provider_on_a_phone() {
         bench.run(&["--json", "android", "check", "com.example.finance.clawseed.tools"]).await.json();
     assert_eq!((&guarded["errors"], &guarded["calls"]), (&json!(2), &json!(0)));
     assert!(guarded["skipped"][0].as_str().unwrap().contains("adb shell"), "{guarded:#}");
-    let acting = bench
-        .run(&["--json", "android", "check", "com.example.weather.mcptool"])
-        .await
-        .expect_success()
-        .json();
+    assert_eq!(guarded["result"], "failed");
+    assert_eq!(guarded["skipped"][1], "call it from the bridge app on the phone, or run `adb root`");
+    let acting = bench.run(&["--json", "android", "check", "com.example.weather.mcptool"]).await;
+    assert_eq!(acting.code, 1, "nothing was called: {acting:#?}");
+    let acting = acting.json();
+    assert_eq!((&acting["result"], &acting["errors"]), (&json!("incomplete"), &json!(0)));
     assert_eq!(
         acting["skipped"],
         json!([
             "no tool called: tools of the dialect mcp-a may have side effects; use --execute to call them"
         ])
     );
-    let acting = bench
-        .run(&["--json", "android", "check", "--execute", "com.example.weather.mcptool"])
-        .await
-        .expect_success()
-        .json();
-    assert!(acting["skipped"][0].as_str().unwrap().contains("which adb can't pass"), "{acting:#}");
+    let acting = bench.run(&["--json", "android", "check", "--execute", "com.example.weather.mcptool"]).await;
+    assert_eq!(acting.code, 1, "nothing was called: {acting:#?}");
+    let acting = acting.json();
+    assert!(acting["skipped"][0].as_str().unwrap().contains("adb can't pass"), "{acting:#}");
+    assert_eq!(acting["tools"][0]["result"], "not_called");
+}
+
+/// A notes app without mistakes in its list, whose tools answer with this reply.
+fn tidy_notes_app(reply: ProviderReply) -> PhoneApp {
+    apps::notes(move |received| match received.method.as_str() {
+        "list_tools" => ProviderReply::success(r#"{"tools":[{"name":"all","description":"All notes"}]}"#),
+        "execute_tool" => reply.clone(),
+        _ => ProviderReply::error("TOOL_NOT_FOUND", "unknown method"),
+    })
+}
+
+#[tokio::test]
+async fn a_check_that_reaches_no_tool_is_incomplete_even_as_root() {
+    let (adb, phone) =
+        (AdbServer::start(), FakePhone::start(PhoneSetup { is_root: true, ..PhoneSetup::default() }));
+    adb.connect(&phone);
+    phone.install(tidy_notes_app(ProviderReply::error("PERMISSION_DENIED", "unknown caller")));
+    let answer = Arc::new(Mutex::new(ProviderReply::Null));
+    let bench = AndroidCliHarness { folder: TestFolder::new(), adb, phone, answer };
+    let checked = bench.run(&["android", "check", AUTHORITY]).await;
+    assert_eq!(checked.code, 1, "{checked:#?}");
+    for line in [
+        "tool: all did not run: the app refused this caller (unknown caller)",
+        "com.example.notes: 0 errors, 1 warning, 2 notes; 4 calls; 0 of 1 tool ran",
+        "incomplete: no call reached a tool",
+        "    hint: adb's shell is no app",
+    ] {
+        assert!(checked.stdout.contains(line), "{line}\n{}", checked.stdout);
+    }
+    let checked = bench.run(&["--json", "android", "check", AUTHORITY]).await.json();
+    assert_eq!((&checked["result"], &checked["errors"]), (&json!("incomplete"), &json!(0)));
+    assert_eq!(checked["tools"], json!([{"tool": "all", "result": "denied", "reason": "unknown caller"}]));
+
+    bench.phone.install(tidy_notes_app(ProviderReply::success("[]")));
+    let checked = bench.run(&["android", "check", AUTHORITY]).await.expect_success();
+    assert!(checked.stdout.contains("tool: all ran\n"), "{}", checked.stdout);
+    assert!(checked.stdout.contains("; 1 of 1 tool ran"), "{}", checked.stdout);
+}
+
+#[tokio::test]
+async fn check_finds_an_authorization_screen_that_does_not_exist() {
+    let bench = AndroidCliHarness::new();
+    for (intent, code, error) in [
+        ("com.example.notes.MISSPELLED", 1, "error: tool all: no activity of this app has the action"),
+        ("com.example.notes.ALLOW", 1, "incomplete: no call reached a tool"),
+    ] {
+        bench.phone.install(tidy_notes_app(ProviderReply::bundle(&[
+            ("error_message", "Not allowed yet"),
+            ("resolution_hint", "Open Notes"),
+            ("authorize_intent", intent),
+            ("status", "error"),
+            ("error_code", "AUTH_REQUIRED"),
+        ])));
+        let checked = bench.run(&["android", "check", AUTHORITY]).await;
+        assert_eq!(checked.code, code, "{checked:#?}");
+        assert!(checked.stdout.contains(error), "{error}\n{}", checked.stdout);
+        let said = "tool: all did not run: it requires authorization (Not allowed yet)";
+        assert!(checked.stdout.contains(said), "{}", checked.stdout);
+    }
+    assert_eq!(bench.phone.opened_activities(), Vec::<String>::new(), "nothing is opened");
 }
 
 #[tokio::test]

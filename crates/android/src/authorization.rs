@@ -37,7 +37,8 @@ pub struct AuthorizationRequest {
     pub message: String,
     /// The app's hint for the user. Untrusted text.
     pub hint: Option<String>,
-    /// Action of the app's authorization screen; `None` opens the app's start screen.
+    /// Action of the app's authorization screen; `None`, or an action that no screen of the app has, opens the
+    /// app's start screen.
     pub action: Option<String>,
 }
 
@@ -98,7 +99,7 @@ pub enum AuthorizationOutcome {
     Declined,
     /// There was nobody to ask.
     NoPrompt,
-    /// The app has no such screen, or it could not be opened.
+    /// The app has neither such a screen nor a start screen, or it could not be opened.
     NotOpened,
     /// The user did not answer in time.
     TimedOut,
@@ -192,9 +193,13 @@ impl ProviderAuthorizer {
         let (package, action) = (request.package.clone(), request.action.clone());
         let opened = self
             .client
-            .ask_system(OPEN_TIMEOUT, move |host| match &action {
-                Some(action) => host.open_authorization(&package, action),
-                None => host.launch(&package),
+            .ask_system(OPEN_TIMEOUT, move |host| {
+                // An app that names a screen that it does not have still has a start screen.
+                let is_open = match &action {
+                    Some(action) => host.open_authorization(&package, action)?,
+                    None => false,
+                };
+                if is_open { Ok(true) } else { host.launch(&package) }
             })
             .await;
         if !matches!(opened, Ok(Ok(true))) {

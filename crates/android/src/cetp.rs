@@ -3,6 +3,7 @@
 
 mod info;
 mod list;
+mod request_id;
 
 use toolway_types::RawJson;
 use toolway_types::json::nests_deeper_than;
@@ -29,11 +30,14 @@ pub const EXECUTE_TOOL: &str = "execute_tool";
 /// Method that describes the provider; optional, extras are null.
 pub const GET_PROVIDER_INFO: &str = "get_provider_info";
 
-/// Creates the extras of `execute_tool`. `args` is an object as JSON; `request_id` is the id of the call, the
-/// same for retries.
+/// Creates the extras of `execute_tool`. `args` is an object as JSON. `call_id` is the same for retries; the app
+/// gets it as a UUID.
 #[must_use]
-pub fn execute_extras(tool: &str, args: &str, request_id: &str) -> Bundle {
-    Bundle::new().with("tool_name", tool).with("args", args).with("request_id", request_id)
+pub fn execute_extras(tool: &str, args: &str, call_id: &str) -> Bundle {
+    Bundle::new()
+        .with("tool_name", tool)
+        .with("args", args)
+        .with("request_id", request_id::request_id(call_id))
 }
 
 /// Returns the `data` of a successful answer.

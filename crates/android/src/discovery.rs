@@ -103,6 +103,7 @@ fn of_declaration(declaration: ProviderDeclaration) -> Vec<ToolProvider> {
         version: None,
         permission: None,
         prefix: None,
+        tool_prefixes: BTreeMap::new(),
         state: ProviderState::Unavailable { reason: "not scanned yet".to_owned() },
         info: None,
         tools: Vec::new(),

@@ -40,6 +40,8 @@ pub enum ProviderObservation {
 /// Time that an app may take in addition to the gateway's deadline. A call has one deadline, the gateway's:
 /// it decides about the outcome and cancels the call.
 const GATEWAY_MARGIN: Duration = Duration::from_secs(1);
+/// Maximum part of a call's time that is kept for the call itself while an opened app starts.
+const LAUNCH_RESERVE: Duration = Duration::from_secs(1);
 
 /// Runs calls.
 #[derive(Debug, Clone)]
@@ -125,8 +127,11 @@ impl ProviderToolExecutor {
         cx: &ToolContext,
     ) -> Result<ToolOutput, AttemptError> {
         let timeout = cx.remaining().map_or(self.options.call_timeout, |left| left + GATEWAY_MARGIN);
+        let left = cx.remaining().unwrap_or(self.options.call_timeout);
+        let launch_until =
+            self.options.launch_apps.then(|| Instant::now() + left - LAUNCH_RESERVE.min(left / 10));
         tokio::select! {
-            result = once(&self.client, provider, extras, timeout, self.options.launch_apps) => result,
+            result = once(&self.client, provider, extras, timeout, launch_until) => result,
             () = cx.cancelled() => Err(AttemptError::Call(JobError::TimedOut.into())),
         }
     }
@@ -173,7 +178,7 @@ pub async fn run_once(
     timeout: Duration,
 ) -> Result<ToolOutput, ToolError> {
     let extras = extras(provider.dialect, tool, args, request_id);
-    once(reach, provider, &extras, timeout, false).await.map_err(|fault| match fault {
+    once(reach, provider, &extras, timeout, None).await.map_err(|fault| match fault {
         AttemptError::Failure(ProviderFailure::AuthorizationRequired(required)) => {
             authorization_error(provider, &required, AuthorizationOutcome::NoPrompt)
         }
@@ -199,9 +204,10 @@ async fn once(
     provider: &ToolProvider,
     extras: &Bundle,
     timeout: Duration,
-    launch: bool,
+    launch_until: Option<Instant>,
 ) -> Result<ToolOutput, AttemptError> {
-    let effort = ProviderCallOptions { repeatable: provider.dialect.is_read_only(), launch, optional: false };
+    let repeatable = provider.dialect.is_read_only();
+    let effort = ProviderCallOptions { repeatable, launch_until, optional: false };
     let method = match provider.dialect {
         ProviderDialect::Cetp => cetp::EXECUTE_TOOL,
         ProviderDialect::McpA | ProviderDialect::McpB | ProviderDialect::McpC => mcp::EXECUTE_TOOL,

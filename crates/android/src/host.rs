@@ -58,6 +58,18 @@ pub trait ProviderHost: Send + Sync + 'static {
     /// [`HostError`] if the system can't be reached.
     fn open_authorization(&self, package: &str, action: &str) -> Result<bool, HostError>;
 
+    /// Looks for the screen that [`Self::open_authorization`] would open. Opens nothing.
+    ///
+    /// # Errors
+    /// [`HostError`] if the system can't be reached.
+    fn find_authorization_screen(
+        &self,
+        _package: &str,
+        _action: &str,
+    ) -> Result<AuthorizationScreen, HostError> {
+        Ok(AuthorizationScreen::Unknown)
+    }
+
     /// Returns a hint for calls that failed because of a missing permission.
     fn permission_hint(&self) -> &'static str {
         "grant this app the permission; where no app defines it, or another app was installed first, install the \
@@ -70,6 +82,27 @@ pub trait ProviderHost: Send + Sync + 'static {
     /// # Errors
     /// [`HostError`] if the system can't be reached.
     fn watch(&self, changes: PackageChanges) -> Result<(), HostError>;
+}
+
+/// The screen of an app for an action.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AuthorizationScreen {
+    /// The host can't look for it.
+    Unknown,
+    /// No activity of the app has this action.
+    Missing,
+    /// An activity has this action, but other apps can't open it.
+    Closed {
+        /// Class of the activity.
+        class: String,
+        /// Reason as text.
+        reason: String,
+    },
+    /// An activity that other apps can open.
+    Found {
+        /// Class of the activity.
+        class: String,
+    },
 }
 
 /// One call to a provider.

@@ -23,6 +23,7 @@ pub mod naming;
 pub mod note;
 pub mod options;
 mod ordered_json;
+pub mod prefixes;
 pub mod provider;
 pub mod provider_client;
 pub mod provider_tool_list;

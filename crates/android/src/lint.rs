@@ -5,15 +5,19 @@
 //! Findings do not influence how a consumer treats a provider. The same problem may also be noted on the
 //! provider.
 
+mod authorization;
 mod calls;
 mod manifest;
+mod probe_arguments;
 mod provider;
+mod tool_check;
 
 use serde::Serialize;
 
 pub use calls::{ProbeReport, probe};
 pub use manifest::lint_manifest;
 pub use provider::lint_provider;
+pub use tool_check::{ToolCheck, ToolCheckResult};
 
 /// Severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]

@@ -1,5 +1,8 @@
 //! Names of providers, which prefix their tools on this phone: `name__tool`. Grants refer to names, so a name
 //! stays with its app and signer, even while the app is uninstalled, and is never reused for another one.
+//!
+//! Each provider has a name of its own. Several providers of one app share the app's plain name, and use their
+//! own names only for tools that another one of them has too (see [`crate::prefixes`]).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -38,26 +41,49 @@ pub struct NameClaim {
     pub is_cetp: bool,
 }
 
+/// A name with its owner.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct GivenName {
+    #[serde(flatten)]
+    owner: NameOwner,
+    /// Name of another provider of the same app and kind, for the tools that no other one has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    shared: Option<String>,
+}
+
 /// The names that were given, as they are stored between starts.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct ProviderNames(BTreeMap<String, NameOwner>);
+pub struct ProviderNames(BTreeMap<String, GivenName>);
 
 impl ProviderNames {
     /// Returns the name of an owner, if it has one.
     #[must_use]
     pub fn get(&self, owner: &NameOwner) -> Option<&str> {
-        self.0.iter().find(|(_, known)| *known == owner).map(|(name, _)| name.as_str())
+        self.entry(owner).map(|(name, _)| name)
+    }
+
+    /// Returns the name of another provider of the same app that an owner shares, if it shares one.
+    #[must_use]
+    pub fn shared(&self, owner: &NameOwner) -> Option<&str> {
+        self.entry(owner)?.1.shared.as_deref()
+    }
+
+    fn entry(&self, owner: &NameOwner) -> Option<(&str, &GivenName)> {
+        self.0.iter().find(|(_, known)| known.owner == *owner).map(|(name, known)| (name.as_str(), known))
     }
 
     /// Gives a name to each owner without one. Returns true if any was given. The names depend on the owners
     /// and on earlier names, never on the order of the claims: if several apps request the same name, or it
     /// belongs to another one, each gets it with a hash of package and authority as a suffix. Among several
-    /// authorities of one app, the only one that speaks CETP gets it without a suffix. Above
-    /// [`MAX_REMEMBERED`] no names are given, nor to apps with an unknown signer: another signer could take
-    /// over such a name.
+    /// authorities of one app, one gets it without a suffix: one that speaks CETP if there is any, and the first
+    /// in alphabetical order. The others of the same kind (CETP, or a dialect whose tools may act) share it.
+    /// Above [`MAX_REMEMBERED`] no names are given, nor to apps with an unknown signer: another signer could
+    /// take over such a name.
     pub fn assign(&mut self, claims: &[NameClaim]) -> bool {
-        let known: BTreeSet<NameOwner> = self.0.values().cloned().collect();
+        let known: BTreeSet<NameOwner> = self.0.values().map(|known| known.owner.clone()).collect();
+        let kinds: BTreeMap<&NameOwner, bool> =
+            claims.iter().map(|claim| (&claim.owner, claim.is_cetp)).collect();
         let mut new: BTreeMap<&NameOwner, (String, bool)> = BTreeMap::new();
         for NameClaim { owner, label, is_cetp } in claims {
             if owner.certificate.is_some() && !known.contains(owner) {
@@ -68,19 +94,29 @@ impl ProviderNames {
         for (owner, (plain, is_cetp)) in &new {
             wanting.entry(plain).or_default().push((owner, *is_cetp));
         }
-        let heirs: BTreeSet<&NameOwner> =
-            wanting.values().filter_map(|wanting| unmarked_owner(wanting)).collect();
+        let heirs: BTreeMap<&str, &NameOwner> = wanting
+            .iter()
+            .filter_map(|(plain, wanting)| Some((*plain, unmarked_owner(wanting)?)))
+            .filter(|(plain, _)| !self.0.contains_key(*plain))
+            .collect();
         let mut changed = false;
-        for (owner, (plain, _)) in &new {
+        for (owner, (plain, is_cetp)) in &new {
             if self.0.len() >= MAX_REMEMBERED {
                 break;
             }
-            let name = if heirs.contains(*owner) && !self.0.contains_key(plain) {
-                plain.clone()
+            let heir = heirs.get(plain.as_str()).copied();
+            let (name, shared) = if heir == Some(*owner) {
+                (plain.clone(), None)
             } else {
-                self.name_with_hash(plain, owner)
+                let holder = heir.or_else(|| self.0.get(plain).map(|known| &known.owner));
+                let shares = holder.is_some_and(|holder| {
+                    holder.package == owner.package
+                        && holder.certificate == owner.certificate
+                        && kinds.get(holder) == Some(is_cetp)
+                });
+                (self.name_with_hash(plain, owner), shares.then(|| plain.clone()))
             };
-            self.0.insert(name, (*owner).clone());
+            self.0.insert(name, GivenName { owner: (*owner).clone(), shared });
             changed = true;
         }
         changed
@@ -100,20 +136,17 @@ impl ProviderNames {
     }
 }
 
-/// Returns the owner that gets the name without a suffix, if any.
+/// Returns the owner that gets the name without a suffix: none if several apps want it.
 fn unmarked_owner<'a>(wanting: &[(&'a NameOwner, bool)]) -> Option<&'a NameOwner> {
-    if let [(only, _)] = wanting {
-        return Some(*only);
-    }
     let (first, _) = wanting.first()?;
-    let one_app = wanting
+    let is_one_app = wanting
         .iter()
         .all(|(owner, _)| owner.package == first.package && owner.certificate == first.certificate);
-    let mut of_cetp = wanting.iter().filter(|(_, is_cetp)| *is_cetp);
-    match (one_app, of_cetp.next(), of_cetp.next()) {
-        (true, Some((owner, _)), None) => Some(*owner),
-        _ => None,
+    if !is_one_app {
+        return None;
     }
+    let cetp = wanting.iter().find(|(_, is_cetp)| *is_cetp);
+    Some(cetp.map_or(*first, |(owner, _)| *owner))
 }
 
 /// Returns an app's name without suffix: from its label, or from the last part of its package.

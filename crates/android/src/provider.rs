@@ -1,5 +1,7 @@
 //! A provider in the phone's list: its identity, its tools and its problems.
 
+use std::collections::BTreeMap;
+
 use toolway_types::SpecDocument;
 
 use crate::cetp::ProviderInfo;
@@ -80,6 +82,8 @@ pub struct ToolProvider {
     pub permission: Option<String>,
     /// Prefix of its tools' names; `None` if it has no name yet.
     pub prefix: Option<String>,
+    /// Other prefixes of tools that another provider of the app has too, by the provider's own name for the tool.
+    pub tool_prefixes: BTreeMap<String, String>,
     /// State of the provider.
     pub state: ProviderState,
     /// Its description of itself.
@@ -126,6 +130,7 @@ impl ToolProvider {
     /// Returns a tool's name on this phone; `None` if the provider has no name.
     #[must_use]
     pub fn exposed_name(&self, tool: &str) -> Option<String> {
-        self.prefix.as_ref().map(|prefix| format!("{prefix}__{tool}"))
+        let prefix = self.prefix.as_ref()?;
+        Some(format!("{}__{tool}", self.tool_prefixes.get(tool).unwrap_or(prefix)))
     }
 }

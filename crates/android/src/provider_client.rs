@@ -27,11 +27,15 @@ pub enum ProviderCallError {
 pub struct ProviderCallOptions {
     /// True if the call may be repeated after the process died during it, because it only reads.
     pub repeatable: bool,
-    /// True if the app may be opened.
-    pub launch: bool,
+    /// Time until which the process of an app that had to be opened is waited for; `None` if the app may not be
+    /// opened.
+    pub launch_until: Option<Instant>,
     /// True if the answer is optional: if it hangs, other requests to the provider are not blocked.
     pub optional: bool,
 }
+
+/// Delays between checks for the process of an opened app: the first and the longest one.
+const LAUNCH_POLL: (Duration, Duration) = (Duration::from_millis(50), Duration::from_millis(500));
 
 /// Client of the providers of one phone. Cheap to clone.
 #[derive(Clone)]
@@ -84,8 +88,8 @@ impl ProviderClient {
     }
 
     /// Calls a provider. If its process is not running, the system is asked to start it, and the call is
-    /// repeated. If that does not help and `effort` allows it, its app is opened and the call is repeated a
-    /// last time.
+    /// repeated. If that does not help and `effort` allows it, its app is opened, and the call is repeated a last
+    /// time as soon as the process is there.
     ///
     /// # Errors
     /// [`ProviderCallError`] of the last attempt.
@@ -97,7 +101,7 @@ impl ProviderClient {
         timeout: Duration,
         effort: ProviderCallOptions,
     ) -> Result<Option<Bundle>, ProviderCallError> {
-        let ProviderCallOptions { repeatable, launch, optional } = effort;
+        let ProviderCallOptions { repeatable, launch_until, optional } = effort;
         let lane = match optional {
             false => JobOwner::new(&provider.package, &provider.authority),
             // No authority has such a name.
@@ -105,7 +109,7 @@ impl ProviderClient {
         };
         let until = Instant::now() + timeout;
         let left = || until.saturating_duration_since(Instant::now());
-        let revivals = [Some(WakeMethod::Wake), launch.then_some(WakeMethod::Launch)].into_iter().flatten();
+        let revivals = [Some(WakeMethod::Wake), launch_until.map(WakeMethod::Launch)].into_iter().flatten();
         let mut revivals = revivals.fuse();
         loop {
             let (host, call) = (
@@ -123,33 +127,54 @@ impl ProviderClient {
             };
             let revival = if can_retry(&failure, repeatable) { revivals.next() } else { None };
             let Some(revival) = revival else { return Err(failure.into()) };
-            let host = Arc::clone(&self.host);
-            let (package, authority) = (provider.package.clone(), provider.authority.clone());
-            let revived =
-                self.pool.run(&lane, left(), move || revival.run(&*host, &package, &authority)).await;
+            let is_revived = match revival {
+                WakeMethod::Wake => self.try_wake(&lane, provider, left()).await,
+                WakeMethod::Launch(until) => self.launch_and_wait(&lane, provider, until).await,
+            };
             // If reviving takes too long or fails, the error of the call is returned.
-            if revived != Ok(true) || left().is_zero() {
+            if !is_revived || left().is_zero() {
                 return Err(failure.into());
             }
         }
     }
+
+    /// Asks the system to start a provider's process. Returns true if another attempt makes sense: something
+    /// else may have started the process in the meantime.
+    async fn try_wake(&self, lane: &JobOwner, provider: &ToolProvider, timeout: Duration) -> bool {
+        let (host, authority) = (Arc::clone(&self.host), provider.authority.clone());
+        self.pool.run(lane, timeout, move || host.wake(&authority).is_ok()).await == Ok(true)
+    }
+
+    /// Opens an app, and waits until its provider's process is there. An app takes a while to start, and a call
+    /// before that fails.
+    async fn launch_and_wait(&self, lane: &JobOwner, provider: &ToolProvider, until: Instant) -> bool {
+        let left = || until.saturating_duration_since(Instant::now());
+        let (host, package) = (Arc::clone(&self.host), provider.package.clone());
+        let opened = self.pool.run(lane, left(), move || host.launch(&package).unwrap_or(false)).await;
+        if opened != Ok(true) {
+            return false;
+        }
+        let mut delay = LAUNCH_POLL.0;
+        while !left().is_zero() {
+            let (host, authority) = (Arc::clone(&self.host), provider.authority.clone());
+            let started = self.pool.run(lane, left(), move || host.wake(&authority).unwrap_or(false)).await;
+            if started == Ok(true) {
+                return true;
+            }
+            tokio::time::sleep(delay.min(left())).await;
+            delay = (delay * 2).min(LAUNCH_POLL.1);
+        }
+        false
+    }
 }
 
+/// Way to revive a provider's process.
 #[derive(Debug, Clone, Copy)]
 enum WakeMethod {
+    /// By the system.
     Wake,
-    Launch,
-}
-
-impl WakeMethod {
-    /// Revives the process. Returns true if another attempt makes sense.
-    fn run(self, host: &dyn ProviderHost, package: &str, authority: &str) -> bool {
-        match self {
-            // Something else may have started the process in the meantime.
-            Self::Wake => host.wake(authority).is_ok(),
-            Self::Launch => host.launch(package).unwrap_or(false),
-        }
-    }
+    /// By opening its app, waiting until this time.
+    Launch(Instant),
 }
 
 /// Returns true if a call may be repeated. If the authority was unknown, nothing has run; if the process

@@ -281,7 +281,7 @@ async fn ask(
     timeout: Duration,
     optional: bool,
 ) -> Result<Option<Bundle>, ProviderCallError> {
-    let effort = ProviderCallOptions { repeatable: true, launch: false, optional };
+    let effort = ProviderCallOptions { repeatable: true, launch_until: None, optional };
     reach.call(provider, method, None, timeout, effort).await
 }
 
@@ -309,11 +309,10 @@ fn state_for_call_error(
             },
             hint: Some(way_out.to_owned()),
         },
-        ProviderCallError::Call(CallFailure::Unsupported(reason)) => ProviderState::Refused {
-            refusal: RefusalReason::Unsupported,
-            reason,
-            hint: Some(way_out.to_owned()),
-        },
+        // The reason says what this host can't do; a permission does not help.
+        ProviderCallError::Call(CallFailure::Unsupported(reason)) => {
+            ProviderState::Refused { refusal: RefusalReason::Unsupported, reason, hint: None }
+        }
         ProviderCallError::Call(CallFailure::TooLarge(said)) => ProviderState::Unavailable {
             reason: format!("its list of tools is too large for Android: {said}"),
         },

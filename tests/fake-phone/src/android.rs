@@ -25,6 +25,8 @@ pub struct PhoneSetup {
     pub escaping: ExtraEscaping,
     /// True if its shell is root.
     pub is_root: bool,
+    /// True if its build allows a root shell (`ro.debuggable`).
+    pub is_debuggable: bool,
     /// True if its user has authorized this computer.
     pub is_authorized: bool,
     /// The user in the foreground.
@@ -37,6 +39,7 @@ impl Default for PhoneSetup {
             api_level: 35,
             escaping: ExtraEscaping::Backslash,
             is_root: false,
+            is_debuggable: true,
             is_authorized: true,
             user: 0,
         }

@@ -18,6 +18,7 @@ pub(crate) fn run(arguments: &[String], system: &AndroidSystem) -> (Vec<u8>, Vec
             return (stdout.into_bytes(), stderr.into_bytes());
         }
         ["getprop", "ro.build.version.sdk"] => Ok(format!("{}\n", system.setup.api_level)),
+        ["getprop", "ro.debuggable"] => Ok(format!("{}\n", u8::from(system.setup.is_debuggable))),
         ["getprop", "ro.product.model"] => Ok(format!("{MODEL}\n")),
         ["id", "-u"] => Ok(format!("{}\n", if system.setup.is_root { 0 } else { 2000 })),
         ["am", "get-current-user"] => Ok(format!("{}\n", system.setup.user)),
@@ -26,7 +27,9 @@ pub(crate) fn run(arguments: &[String], system: &AndroidSystem) -> (Vec<u8>, Vec
             Ok(packages(system, is_user(user, system)))
         }
         ["cmd", "package", "query-services", "--components", options @ ..] => query_services(options, system),
-        ["cmd", "package", "resolve-activity", "--brief", options @ ..] => resolve_activity(options, system),
+        ["cmd", "package", "query-activities", "--components", options @ ..] => {
+            query_activities(options, system)
+        }
         ["dumpsys", "package", "resolvers", "content"] => Ok(resolvers(system)),
         ["dumpsys", "package", "providers"] => Ok(providers(system)),
         ["dumpsys", "package", "permission", name] => Ok(permission(name, system)),
@@ -88,19 +91,17 @@ fn query_services(options: &[&str], system: &AndroidSystem) -> Result<String, St
     Ok(if found.is_empty() { "No services found\n".to_owned() } else { found })
 }
 
-fn resolve_activity(options: &[&str], system: &AndroidSystem) -> Result<String, String> {
+fn query_activities(options: &[&str], system: &AndroidSystem) -> Result<String, String> {
     let intent = intent(options)?;
     let apps = system.apps.lock();
-    let class = intent.package.and_then(|package| {
-        let (app, _) = apps.get(package)?;
-        app.activities.iter().find(|(action, _)| action == intent.action).map(|(_, class)| class.clone())
-    });
-    Ok(match (class, intent.package) {
-        (Some(class), Some(package)) => format!(
-            "priority=0 preferredOrder=0 match=0x108000 specificIndex=-1 isDefault=true\n{package}/{class}\n"
-        ),
-        _ => "No activity found\n".to_owned(),
-    })
+    let mut found = String::new();
+    let wanted = |package: &&String| intent.package.is_none_or(|wanted| wanted == **package);
+    for package in apps.keys().filter(wanted) {
+        for (_, class) in apps[package].0.activities.iter().filter(|(action, _)| action == intent.action) {
+            writeln!(found, "{package}/{class}").unwrap();
+        }
+    }
+    Ok(if found.is_empty() { "No activities found\n".to_owned() } else { found })
 }
 
 fn start(options: &[&str], system: &AndroidSystem) -> Result<String, String> {

@@ -2,10 +2,16 @@
 
 use toolway_android::authorization::AuthorizationRequest;
 use toolway_android::bridge::BridgeOverview;
+use toolway_android::cetp::ProviderInfo;
 use toolway_android::provider::{ProviderState, ToolProvider};
-use toolway_device::ConnectionStatus;
+use toolway_device::{ConnectionStatus, SpecDocument};
 
 use crate::codec::{CodecError, CodecWriter};
+
+/// Maximum length of a tool's description for the app, in characters.
+const TOOL_DESCRIPTION: usize = 1_000;
+/// Maximum size of the descriptions of all tools in one event, in bytes. Further ones are omitted.
+const ALL_DESCRIPTIONS: usize = 1 << 20;
 
 /// An event for the app.
 #[derive(Debug)]
@@ -57,7 +63,11 @@ impl AppEvent {
                 to.byte(5);
                 to.text_or_none(overview.fault.as_ref().map(ToString::to_string).as_deref())?;
                 to.length(overview.providers.len())?;
-                overview.providers.iter().try_for_each(|provider| write_provider(&mut to, provider))?;
+                let mut space = ALL_DESCRIPTIONS;
+                overview
+                    .providers
+                    .iter()
+                    .try_for_each(|provider| write_provider(&mut to, provider, &mut space))?;
             }
             Self::Names(names) => {
                 to.byte(6);
@@ -107,7 +117,12 @@ fn write_status(to: &mut CodecWriter, status: &ConnectionStatus) -> Result<(), C
     Ok(())
 }
 
-fn write_provider(to: &mut CodecWriter, provider: &ToolProvider) -> Result<(), CodecError> {
+/// Writes a provider. `space` is the number of bytes that are left for descriptions of tools.
+fn write_provider(
+    to: &mut CodecWriter,
+    provider: &ToolProvider,
+    space: &mut usize,
+) -> Result<(), CodecError> {
     to.text(&provider.package)?;
     to.text(provider.title())?;
     to.text(&provider.authority)?;
@@ -122,9 +137,20 @@ fn write_provider(to: &mut CodecWriter, provider: &ToolProvider) -> Result<(), C
     to.byte(state);
     to.text_or_none(reason.map(String::as_str))?;
     to.text_or_none(hint.map(String::as_str))?;
-    let tools: Vec<String> =
-        provider.tools.iter().filter_map(|tool| provider.exposed_name(&tool.name)).collect();
-    to.texts(&tools)?;
+    to.int(provider.version.and_then(|version| i32::try_from(version).ok()).unwrap_or(-1));
+    to.text_or_none(provider.permission.as_deref())?;
+    write_info(to, provider.info.as_ref())?;
+    let tools: Vec<(String, &SpecDocument)> =
+        provider.tools.iter().filter_map(|tool| Some((provider.exposed_name(&tool.name)?, tool))).collect();
+    to.length(tools.len())?;
+    for (name, tool) in tools {
+        let description = tool.description.as_deref().map(|text| cut(text, TOOL_DESCRIPTION));
+        let description = description.filter(|text| text.len() <= *space);
+        *space -= description.map_or(0, str::len);
+        to.text(&name)?;
+        to.text(&tool.name)?;
+        to.text_or_none(description)?;
+    }
     let notes: Vec<String> = provider
         .notes
         .to_vec()
@@ -136,3 +162,24 @@ fn write_provider(to: &mut CodecWriter, provider: &ToolProvider) -> Result<(), C
         .collect();
     to.texts(&notes)
 }
+
+fn write_info(to: &mut CodecWriter, info: Option<&ProviderInfo>) -> Result<(), CodecError> {
+    to.byte(u8::from(info.is_some()));
+    let Some(info) = info else { return Ok(()) };
+    to.text_or_none(info.name.as_deref())?;
+    to.text_or_none(info.description.as_deref())?;
+    to.length(info.scopes.len())?;
+    for scope in &info.scopes {
+        to.text(&scope.name)?;
+        to.text_or_none(scope.description.as_deref())?;
+    }
+    Ok(())
+}
+
+/// Returns the first characters of a text.
+fn cut(text: &str, most: usize) -> &str {
+    text.char_indices().nth(most).and_then(|(end, _)| text.get(..end)).unwrap_or(text)
+}
+
+#[cfg(test)]
+mod tests;

@@ -9,6 +9,7 @@ use toolway_types::{SpecDocument, ToolName};
 use crate::bounds;
 use crate::execution::ProviderToolExecutor;
 use crate::naming::{MAX_REMEMBERED, NameClaim, ProviderNames};
+use crate::prefixes::set_prefixes;
 use crate::provider::{ProviderState, ToolProvider};
 use crate::report;
 use crate::scan::KnownProviderInfo;
@@ -95,13 +96,14 @@ impl ProviderList {
     }
 
     /// Replaces the providers of the packages in `found`.
-    pub(super) async fn replace_providers(&mut self, found: Vec<ToolProvider>) {
+    pub(super) async fn replace_providers(&mut self, mut found: Vec<ToolProvider>) {
+        set_prefixes(&self.names, &mut found);
         let packages: HashSet<String> = found.iter().map(|provider| provider.package.clone()).collect();
         let all = std::mem::take(&mut self.providers).into_iter().zip(std::mem::take(&mut self.tools));
         let (old, mut all): (Vec<_>, Vec<_>) =
             all.partition(|(provider, _)| packages.contains(&provider.package));
         for provider in found {
-            let provider = self.with_prefix(provider);
+            let provider = self.without_unnamed_tools(provider);
             let same = old.iter().find(|(before, _)| is_same_endpoint(before, &provider));
             let tools = match same {
                 Some((_, tools)) => tools.clone(),
@@ -180,8 +182,8 @@ impl ProviderList {
         (tools, rows)
     }
 
-    fn with_prefix(&self, mut provider: ToolProvider) -> ToolProvider {
-        provider.prefix = self.names.get(&provider.owner()).map(str::to_owned);
+    /// Removes the tools that have no valid name on this phone.
+    fn without_unnamed_tools(&self, mut provider: ToolProvider) -> ToolProvider {
         if matches!(provider.state, ProviderState::Refused { .. }) {
             return provider;
         }
@@ -255,6 +257,7 @@ fn drop_tools(provider: &mut ToolProvider, tools: &mut Vec<Tool>, reason: &str) 
 fn is_same_endpoint(a: &ToolProvider, b: &ToolProvider) -> bool {
     a.tools == b.tools
         && a.prefix == b.prefix
+        && a.tool_prefixes == b.tool_prefixes
         && a.package == b.package
         && a.authority == b.authority
         && a.dialect == b.dialect

@@ -30,8 +30,8 @@ use tokio::time::Instant;
 use crate::bundle::Bundle;
 use crate::cetp;
 use crate::host::{
-    AuthorityOwner, CallFailure, DeclarationEntry, HostCall, HostError, ManifestMetaData, PackageChanges,
-    ProviderDeclaration, ProviderHost,
+    AuthorityOwner, AuthorizationScreen, CallFailure, DeclarationEntry, HostCall, HostError,
+    ManifestMetaData, PackageChanges, ProviderDeclaration, ProviderHost,
 };
 use crate::manifest::{Apk, ApkError, AppComponent, ProviderElement};
 use crate::mcp;
@@ -199,7 +199,7 @@ impl AdbHostState {
             return Err(HostError::new("the phone's lists of apps can't be parsed"));
         };
         let installed = packages::installed(installed);
-        let services = packages::services(services);
+        let services = packages::components(services);
         let providers = packages::resolvers(providers, &[mcp::MIME_TYPE, mcp::ACTION]);
         let authorities = packages::authorities(authorities);
         let mut known = self.known.lock();
@@ -363,19 +363,43 @@ impl ProviderHost for AdbHost {
     }
 
     fn launch(&self, package: &str) -> Result<bool, HostError> {
-        self.inner.start_activity(
-            "android.intent.action.MAIN",
-            Some("android.intent.category.LAUNCHER"),
-            package,
-        )
+        let inner = &self.inner;
+        let (action, category) = ("android.intent.action.MAIN", "android.intent.category.LAUNCHER");
+        match inner.activities(action, Some(category), package)?.first() {
+            Some(activity) => inner.start_activity(action, activity),
+            None => Ok(false),
+        }
     }
 
     fn open_authorization(&self, package: &str, action: &str) -> Result<bool, HostError> {
-        self.inner.start_activity(action, None, package)
+        match self.inner.authorization_screen(action, package)? {
+            AuthorizationScreen::Found { class } => {
+                self.inner.start_activity(action, &ComponentName { package: package.to_owned(), class })
+            }
+            AuthorizationScreen::Unknown
+            | AuthorizationScreen::Missing
+            | AuthorizationScreen::Closed { .. } => Ok(false),
+        }
+    }
+
+    fn find_authorization_screen(
+        &self,
+        package: &str,
+        action: &str,
+    ) -> Result<AuthorizationScreen, HostError> {
+        self.inner.authorization_screen(action, package)
     }
 
     fn permission_hint(&self) -> &'static str {
-        "call it from the bridge app on the phone, or use an emulator with a root shell (`adb root`)"
+        match self.inner.phone.known_facts() {
+            Some(PhoneProperties { is_root: false, is_debuggable: true, .. }) => {
+                "call it from the bridge app on the phone, or run `adb root`"
+            }
+            // A root shell has every permission already.
+            Some(PhoneProperties { is_root: true, .. }) => "call it from the bridge app on the phone",
+            // `adb root` does nothing on a phone as it is sold.
+            _ => "call it from the bridge app on the phone, or use an emulator with a root shell",
+        }
     }
 
     fn watch(&self, changes: PackageChanges) -> Result<(), HostError> {
@@ -391,23 +415,57 @@ impl ProviderHost for AdbHost {
 }
 
 impl AdbHostState {
-    /// Opens the activity of this app for an action.
-    fn start_activity(&self, action: &str, category: Option<&str>, package: &str) -> Result<bool, HostError> {
+    /// Returns the activities of this app for an action.
+    fn activities(
+        &self,
+        action: &str,
+        category: Option<&str>,
+        package: &str,
+    ) -> Result<Vec<ComponentName>, HostError> {
         let user = self.phone.facts()?.user;
         let category = category.map(|category| format!(" -c {category}")).unwrap_or_default();
-        let intent = format!("--user {user} -a {}{category}", quote_word(action));
-        let resolved = self.phone.run_system_command(&format!(
-            "cmd package resolve-activity --brief {intent} -p {}",
+        let found = self.phone.run_system_command(&format!(
+            "cmd package query-activities --components --user {user} -a {}{category} -p {}",
+            quote_word(action),
             quote_word(package)
         ))?;
-        // The system's chooser for several apps is also a component, but of the system.
-        let Some(activity) = packages::activity(&resolved).filter(|it| it.package == package) else {
-            return Ok(false);
-        };
+        Ok(packages::components(&found).into_iter().filter(|it| it.package == package).collect())
+    }
+
+    /// Returns the screen of this app for an action: one that other apps can open, if there is any. adb's shell
+    /// itself may open every activity, a bridge app on the phone may not.
+    fn authorization_screen(&self, action: &str, package: &str) -> Result<AuthorizationScreen, HostError> {
+        let mut screen = AuthorizationScreen::Missing;
+        let activities = self.activities(action, None, package)?;
+        if activities.is_empty() {
+            return Ok(screen);
+        }
+        let installed = self.installed()?.remove(package);
+        let apk = installed.map(|installed| self.apk(&installed)).transpose()?;
+        let manifest = apk.as_ref().and_then(|apk| apk.as_ref().as_ref().ok()).map(|apk| &apk.manifest);
+        for ComponentName { class, .. } in activities {
+            let component = manifest.and_then(|it| it.activities.iter().find(|it| it.class == class));
+            let reason = match component {
+                Some(component) if !component.exported => "it is not exported".to_owned(),
+                Some(AppComponent { permission: Some(permission), .. }) => {
+                    format!("it requires the permission {permission}")
+                }
+                // Nothing is known about an unreadable manifest.
+                _ => return Ok(AuthorizationScreen::Found { class }),
+            };
+            screen = AuthorizationScreen::Closed { class, reason };
+        }
+        Ok(screen)
+    }
+
+    /// Opens an activity for an action.
+    fn start_activity(&self, action: &str, activity: &ComponentName) -> Result<bool, HostError> {
+        let user = self.phone.facts()?.user;
         let name = quote_word(&format!("{}/{}", activity.package, activity.class));
+        let line = format!("am start --user {user} -a {} -n {name}", quote_word(action));
         let said = self
             .phone
-            .shell(&format!("am start {intent} -n {name}"), phone::SYSTEM_TIMEOUT, phone::MAX_ANSWER)
+            .shell(&line, phone::SYSTEM_TIMEOUT, phone::MAX_ANSWER)
             .map_err(ShellError::into_host)?;
         let failed =
             |text: &str| text.lines().any(|line| line.starts_with("Error") || line.contains("Exception"));

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use super::{
-    AuthorityOwner, CallFailure, DeclarationEntry, HostCall, HostError, ManifestMetaData, PackageChanges,
-    ProviderDeclaration, ProviderHost,
+    AuthorityOwner, AuthorizationScreen, CallFailure, DeclarationEntry, HostCall, HostError,
+    ManifestMetaData, PackageChanges, ProviderDeclaration, ProviderHost,
 };
 use crate::bundle::Bundle;
 
@@ -94,6 +94,7 @@ impl MemoryApp {
 }
 
 type WakeCallback = dyn Fn(&str) -> bool + Send + Sync;
+type FindScreenCallback = dyn Fn(&str, &str) -> AuthorizationScreen + Send + Sync;
 type OpenCallback = dyn Fn(&str, Option<&str>) -> bool + Send + Sync;
 
 #[derive(Default)]
@@ -103,6 +104,7 @@ struct MemoryHostState {
     fault: Option<HostError>,
     on_wake: Option<Arc<WakeCallback>>,
     on_open: Option<Arc<OpenCallback>>,
+    on_find_screen: Option<Arc<FindScreenCallback>>,
 }
 
 /// A phone in memory. Cheap to clone.
@@ -149,6 +151,11 @@ impl MemoryHost {
     /// for the start screen.
     pub fn on_open(&self, open: impl Fn(&str, Option<&str>) -> bool + Send + Sync + 'static) {
         self.0.lock().on_open = Some(Arc::new(open));
+    }
+
+    /// Sets the function that looks for the authorization screen of a package for an action.
+    pub fn on_find_screen(&self, find: impl Fn(&str, &str) -> AuthorizationScreen + Send + Sync + 'static) {
+        self.0.lock().on_find_screen = Some(Arc::new(find));
     }
 
     fn notify_watchers(&self, package: &str) {
@@ -214,6 +221,16 @@ impl ProviderHost for MemoryHost {
     fn open_authorization(&self, package: &str, action: &str) -> Result<bool, HostError> {
         self.check_reachable()?;
         Ok(self.open(package, Some(action)))
+    }
+
+    fn find_authorization_screen(
+        &self,
+        package: &str,
+        action: &str,
+    ) -> Result<AuthorizationScreen, HostError> {
+        self.check_reachable()?;
+        let find = self.0.lock().on_find_screen.clone();
+        Ok(find.map_or(AuthorizationScreen::Unknown, |find| find(package, action)))
     }
 
     fn watch(&self, changes: PackageChanges) -> Result<(), HostError> {

@@ -3,9 +3,11 @@
 use serde_json::Value;
 use toolway_types::SpecDocument;
 
+use super::authorization::lint_required;
 use super::manifest::level_of_note;
 use super::{LintFinding, LintFindings};
 use crate::dialect::ProviderDialect;
+use crate::failure::AuthorizationRequired;
 use crate::provider::{ProviderState, ToolProvider};
 
 /// Maximum length of a name in the APIs of models. A tool's name there is `device__app__tool`.
@@ -52,26 +54,12 @@ fn lint_state(provider: &ToolProvider, findings: &mut LintFindings) {
         ProviderState::Unavailable { reason } => findings.error(place, reason.clone(), ""),
         ProviderState::AuthorizationRequired { message, hint, intent } => {
             findings.note(place, format!("it requires authorization: {message}"), "");
-            if hint.is_none() {
-                findings.warning(
-                    place,
-                    "resolution_hint is missing, so users do not know what to do",
-                    "return a resolution_hint",
-                );
-            }
-            match intent {
-                None => findings.warning(
-                    place,
-                    "authorize_intent is missing, so Toolway can only open the start screen of the app",
-                    "return authorize_intent with the action of an exported activity of this app",
-                ),
-                Some(intent) if intent.contains([' ', ':', ';', '/']) => findings.error(
-                    place,
-                    format!("authorize_intent is {intent:?}, not an action"),
-                    "return only the action, as in the activity's intent filter",
-                ),
-                Some(_) => {}
-            }
+            let required = AuthorizationRequired {
+                message: message.clone(),
+                hint: hint.clone(),
+                intent: intent.clone(),
+            };
+            lint_required(&required, place, findings);
         }
     }
 }

@@ -1,10 +1,12 @@
+mod probing;
+
 use std::io::Cursor;
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{LintFinding, LintLevel, lint_manifest, lint_provider, probe};
+use super::{LintFinding, LintLevel, ProbeReport, ToolCheckResult, lint_manifest, lint_provider, probe};
 use crate::bundle::{self, Bundle};
 use crate::dialect::ProviderDialect;
 use crate::host::memory::{MemoryApp, MemoryHost};
@@ -164,6 +166,12 @@ async fn a_provider_that_checks_its_arguments_has_no_findings() {
     assert_eq!(probed.findings, []);
     assert_eq!(probed.skipped, Vec::<String>::new());
     assert_eq!(probed.calls, 6, "a method, a tool, no tool, `find` in two ways, `all` in one");
+    let checked = |tool: &str, result| (tool.to_owned(), result);
+    assert_eq!(
+        results(&probed),
+        [checked("find", ToolCheckResult::ArgumentsRejected), checked("all", ToolCheckResult::Ran)]
+    );
+    assert!(probed.has_checked_tools());
 }
 
 #[tokio::test]
@@ -224,6 +232,10 @@ async fn an_intent_other_than_an_action_is_an_error() {
         &provider.authority,
         "resolution_hint is missing, so users do not know what to do",
     );
+}
+
+fn results(probed: &ProbeReport) -> Vec<(String, ToolCheckResult)> {
+    probed.tools.iter().map(|it| (it.tool.clone(), it.result)).collect()
 }
 
 #[tokio::test]

@@ -127,7 +127,7 @@ async fn an_authorize_intent_opens_only_in_the_providers_own_package_a5() {
     let seen = Arc::clone(&opened);
     phone.host.on_open(move |package, action| {
         seen.lock().push((package.to_owned(), action.map(str::to_owned)));
-        // The package has no such screen.
+        // The package has no such screen and no start screen.
         false
     });
     phone.wait_for_scan(1).await;
@@ -135,9 +135,33 @@ async fn an_authorize_intent_opens_only_in_the_providers_own_package_a5() {
     assert_eq!(error.code, Code::AuthRequired);
     assert!(error.message.contains("no screen"), "{error}");
     assert_eq!(error.authorize_intent.unwrap().get(), r#""android.settings.SETTINGS""#);
-    let expected = [("com.guarded".to_owned(), Some("android.settings.SETTINGS".to_owned()))];
-    assert_eq!(*opened.lock(), expected, "only ever with the package set, and its icon is not a way out");
+    let of = |action: Option<&str>| ("com.guarded".to_owned(), action.map(str::to_owned));
+    assert_eq!(
+        *opened.lock(),
+        [of(Some("android.settings.SETTINGS")), of(None)],
+        "only ever with the package set, then the app's start screen"
+    );
     assert_eq!(guarded.ids.lock().len(), 1, "not called again");
+}
+
+#[tokio::test]
+async fn an_authorize_intent_without_a_screen_opens_the_start_screen() {
+    let (guarded, app) = GuardedApp::app(Some("com.guarded.MISSPELLED"));
+    let prompt = Arc::new(ScriptedPrompt::default());
+    let phone = BridgeHarness::start(vec![app], prompt, ProviderNames::default(), options());
+    let opened = Arc::new(Mutex::new(Vec::new()));
+    let (seen, allowed) = (Arc::clone(&opened), Arc::clone(&guarded.allowed));
+    phone.host.on_open(move |package, action| {
+        seen.lock().push((package.to_owned(), action.map(str::to_owned)));
+        let is_start = action.is_none();
+        *allowed.lock() = is_start;
+        is_start
+    });
+    phone.wait_for_scan(1).await;
+    let output = phone.call("guarded__get_data", json!({})).await.unwrap();
+    assert_eq!(output.structured.unwrap().get(), "[1]");
+    let of = |action: Option<&str>| ("com.guarded".to_owned(), action.map(str::to_owned));
+    assert_eq!(*opened.lock(), [of(Some("com.guarded.MISSPELLED")), of(None)]);
 }
 
 #[tokio::test]

@@ -35,6 +35,7 @@ async fn an_app_is_opened_only_for_calls_and_only_if_configured() {
         let options = BridgeOptions { launch_apps, ..options() };
         let apps = vec![MemoryApp::cetp("com.s", answer), MemoryApp::cetp("com.never", missing)];
         let phone = BridgeHarness::start(apps, Arc::new(NoPrompt), ProviderNames::default(), options);
+        phone.host.on_wake(|_| true);
         let opened = Arc::new(Mutex::new(Vec::new()));
         let seen = Arc::clone(&opened);
         phone.host.on_open(move |package, action| {
@@ -56,6 +57,65 @@ async fn an_app_is_opened_only_for_calls_and_only_if_configured() {
             .await;
         assert!(phone.names().is_empty());
     }
+}
+
+#[tokio::test]
+async fn a_call_waits_for_the_process_of_an_opened_app_and_is_repeated_once() {
+    let started_at = Arc::new(Mutex::new(None::<std::time::Instant>));
+    let is_running = {
+        let started_at = Arc::clone(&started_at);
+        move || started_at.lock().is_some_and(|at| at.elapsed() >= Duration::from_millis(300))
+    };
+    let tries = Arc::new(Mutex::new(0));
+    let counted = Arc::clone(&tries);
+    let runs = is_running.clone();
+    let answer = executing(move |call| {
+        *counted.lock() += 1;
+        if runs() { good(call) } else { Err(CallFailure::UnknownAuthority("Unknown authority".into())) }
+    });
+    let options = BridgeOptions { launch_apps: true, ..options() };
+    let apps = vec![MemoryApp::cetp("com.s", answer)];
+    let phone = BridgeHarness::start(apps, Arc::new(NoPrompt), ProviderNames::default(), options);
+    phone.host.on_wake(move |_| is_running());
+    phone.host.on_open(move |_, _| {
+        *started_at.lock() = Some(std::time::Instant::now());
+        true
+    });
+    phone.wait_for_scan(1).await;
+    phone.call("s__get_data", json!({})).await.unwrap();
+    assert_eq!(*tries.lock(), 3, "before and after the system was asked to start it, and when it was there");
+}
+
+#[tokio::test]
+async fn an_opened_app_that_does_not_start_fails_before_the_deadline_of_the_call() {
+    let missing = executing(|_| Err(CallFailure::UnknownAuthority("Unknown authority".into())));
+    let options = BridgeOptions { launch_apps: true, ..options() };
+    let apps = vec![MemoryApp::cetp("com.s", missing)];
+    let phone = BridgeHarness::start(apps, Arc::new(NoPrompt), ProviderNames::default(), options);
+    phone.host.on_open(|_, _| true);
+    phone.wait_for_scan(1).await;
+    let time = Duration::from_millis(400);
+    let began = std::time::Instant::now();
+    let error = phone.call_within("s__get_data", json!({}), time).await.unwrap_err();
+    assert_eq!((error.code, error.retryable), (Code::ToolFailed, true));
+    assert!(error.message.contains("can't be started"), "{error}");
+    assert!(began.elapsed() >= time * 9 / 10, "it waits as long as it may");
+}
+
+#[tokio::test]
+async fn a_call_has_a_uuid_for_the_app_even_if_its_own_id_is_none() {
+    let ids = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&ids);
+    let answer = executing(move |call| {
+        let Some(BundleValue::Text(id)) = call.extras.as_ref().unwrap().get("request_id") else { panic!() };
+        seen.lock().push(id.clone());
+        good(call)
+    });
+    let phone = BridgeHarness::with(vec![MemoryApp::cetp("com.s", answer)]);
+    phone.wait_for_scan(1).await;
+    // The id of a call without a gateway is `local`.
+    phone.call("s__get_data", json!({})).await.unwrap();
+    assert!(uuid::Uuid::parse_str(&ids.lock()[0]).is_ok(), "{ids:?}");
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 //!
 //! Facts (`PackageManagerShellCommand.java`, `ComponentResolver.java`, `PermissionManagerService.java` of the
 //! platform): `cmd package query-services --components` prints one component per line, or `No services
-//! found`. There is no such command for content providers, but `dumpsys package resolvers content` lists
+//! found`; `query-activities` likewise. There is no such command for content providers, but `dumpsys package resolvers content` lists
 //! their filters. Neither prints meta-data. `pm list packages -f` prints the path of an app's APK, which
 //! changes with each installation. Classes within the app's package are abbreviated to `.Name`.
 
@@ -56,8 +56,8 @@ pub(super) fn installed(text: &str) -> BTreeMap<String, InstalledApp> {
     text.lines().take(MAX_ROWS).filter_map(row).collect()
 }
 
-/// Parses `cmd package query-services --components`.
-pub(super) fn services(text: &str) -> BTreeSet<ComponentName> {
+/// Parses `cmd package query-services --components` or `query-activities --components`.
+pub(super) fn components(text: &str) -> BTreeSet<ComponentName> {
     text.lines().take(MAX_ROWS).filter_map(|line| ComponentName::parse(line.trim())).collect()
 }
 
@@ -127,11 +127,6 @@ pub(super) fn permission(text: &str, name: &str) -> Option<PermissionOwner> {
     }
     let package = package.filter(|package| !package.is_empty() && package != "null")?;
     Some(PermissionOwner { package, protection })
-}
-
-/// Parses `cmd package resolve-activity --brief`: the last line, if it is a component.
-pub(super) fn activity(text: &str) -> Option<ComponentName> {
-    text.lines().rev().find(|line| !line.trim().is_empty()).and_then(|line| ComponentName::parse(line.trim()))
 }
 
 #[cfg(test)]

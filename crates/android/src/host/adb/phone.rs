@@ -37,6 +37,8 @@ pub(super) struct PhoneProperties {
     pub(super) user: u32,
     /// True if the shell is root, which needs no permissions.
     pub(super) is_root: bool,
+    /// True if `adb root` can make the shell root, as on emulators and developers' builds of Android.
+    pub(super) is_debuggable: bool,
     /// Model name.
     pub(super) model: String,
 }
@@ -102,19 +104,25 @@ impl AdbDevice {
             return Ok(facts);
         }
         let said = self.run_system_command(
-            "getprop ro.build.version.sdk; am get-current-user; id -u; getprop ro.product.model",
+            "getprop ro.build.version.sdk; am get-current-user; id -u; getprop ro.debuggable; getprop ro.product.model",
         )?;
         let mut lines = said.lines().map(str::trim);
         let mut number = || lines.next().and_then(|line| line.parse().ok());
-        let (api_level, user, uid) = (number(), number(), number());
+        let (api_level, user, uid, debuggable) = (number(), number(), number(), number());
         let facts = PhoneProperties {
             api_level,
             user: user.unwrap_or_default(),
             is_root: uid == Some(0),
+            is_debuggable: debuggable == Some(1),
             model: lines.next().unwrap_or_default().to_owned(),
         };
         *self.facts.lock() = Some(facts.clone());
         Ok(facts)
+    }
+
+    /// Returns the properties if they have been read already.
+    pub(super) fn known_facts(&self) -> Option<PhoneProperties> {
+        self.facts.lock().clone()
     }
 
     /// Determines how the phone's `content` parses values. Sends a value that only the older version accepts

@@ -8,7 +8,9 @@ use std::time::Duration;
 use clap::Args;
 use serde_json::json;
 use toolway_android::host::ProviderHost;
-use toolway_android::lint::{LintFinding, LintLevel, ProbeReport, lint_manifest, lint_provider, probe};
+use toolway_android::lint::{
+    LintFinding, LintLevel, ProbeReport, ToolCheck, ToolCheckResult, lint_manifest, lint_provider, probe,
+};
 use toolway_android::manifest::Apk;
 use toolway_android::provider::{ProviderState, RefusalReason, ToolProvider};
 
@@ -19,6 +21,8 @@ use crate::error::{CliError, CliResult};
 use crate::print::style::Style;
 use crate::print::{escape, json as json_text};
 
+/// Hint for apps that refuse a caller without a package.
+const SHELL_HINT: &str = "adb's shell is no app: let debug builds of your app accept its uid (0 for root, otherwise 2000), or allow it in the app";
 /// Timeout of one probe call.
 const LIST_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -35,10 +39,33 @@ pub(crate) struct CheckProviderArgs {
     phone: PhoneArgs,
 }
 
+/// Verdict of a check.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum CheckVerdict {
+    /// No errors.
+    Ok,
+    /// There are errors.
+    Failed,
+    /// No errors, but no call reached a tool.
+    Incomplete,
+}
+
+impl CheckVerdict {
+    fn code(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Failed => "failed",
+            Self::Incomplete => "incomplete",
+        }
+    }
+}
+
 /// Result of all checks.
 #[derive(Debug, Default)]
 struct ProviderCheckReport {
     package: String,
+    /// Each tool with what ran of it; `None` for an APK, whose tools can't run.
+    tools: Option<Vec<ToolCheck>>,
     findings: Vec<LintFinding>,
     skipped: Vec<String>,
     calls: usize,
@@ -51,10 +78,27 @@ pub(super) async fn run(args: &CheckProviderArgs, context: &CliContext) -> CliRe
     let is_file = path.exists() || args.what.ends_with(".apk") || args.what.contains(['/', '\\']);
     let checked = if is_file { check_apk(path)? } else { check_on_phone(args, context).await? };
     print_report(&checked, context)?;
-    if checked.findings.iter().any(|finding| finding.level == LintLevel::Error) {
-        return Err(CliError::already_reported());
+    match checked.verdict() {
+        CheckVerdict::Ok => Ok(()),
+        CheckVerdict::Failed | CheckVerdict::Incomplete => Err(CliError::already_reported()),
     }
-    Ok(())
+}
+
+impl ProviderCheckReport {
+    fn verdict(&self) -> CheckVerdict {
+        let is_checked = |tools: &Vec<ToolCheck>| tools.iter().any(|tool| tool.result.is_checked());
+        if self.findings.iter().any(|finding| finding.level == LintLevel::Error) {
+            CheckVerdict::Failed
+        } else if self.tools.as_ref().is_none_or(is_checked) {
+            CheckVerdict::Ok
+        } else {
+            CheckVerdict::Incomplete
+        }
+    }
+
+    fn count_tools(&self, result: ToolCheckResult) -> usize {
+        self.tools.iter().flatten().filter(|tool| tool.result == result).count()
+    }
 }
 
 fn check_apk(path: &Path) -> CliResult<ProviderCheckReport> {
@@ -88,8 +132,11 @@ async fn check_on_phone(args: &CheckProviderArgs, context: &CliContext) -> CliRe
             .with_code("no_provider")
             .with_hint("`toolway android scan` lists the providers; for an APK, use the path of the file")
     })?;
-    let mut checked =
-        ProviderCheckReport { package: owner.package.clone(), ..ProviderCheckReport::default() };
+    let mut checked = ProviderCheckReport {
+        package: owner.package.clone(),
+        tools: Some(Vec::new()),
+        ..ProviderCheckReport::default()
+    };
     let package = owner.package.clone();
     match phone.run_blocking(move |host| host.apk(&package)).await {
         Ok(apk) => checked.findings.extend(apk.map(|apk| lint_manifest(&apk.manifest)).unwrap_or_default()),
@@ -102,17 +149,18 @@ async fn check_on_phone(args: &CheckProviderArgs, context: &CliContext) -> CliRe
     };
     if is_shell_provider(&provider) {
         // A missing permission of adb is not a fault of the provider.
-        let why = provider_output::state_reason(&provider).map(|(reason, _)| reason).unwrap_or_default();
+        let (why, hint) = provider_output::state_reason(&provider).unwrap_or_default();
         checked.skipped.push(format!("tools not checked: {why}"));
-        checked.skipped.push("run `adb root` on an emulator to check the tools".to_owned());
+        checked.skipped.extend(hint);
     } else {
         checked.findings.extend(lint_provider(&provider));
-        if provider.state == ProviderState::Ready {
-            let ProbeReport { findings, skipped, calls } =
+        if matches!(provider.state, ProviderState::Ready | ProviderState::AuthorizationRequired { .. }) {
+            let ProbeReport { findings, skipped, calls, tools } =
                 probe(&phone.connection, &provider, LIST_TIMEOUT, args.execute).await;
             checked.findings.extend(findings);
             checked.skipped.extend(skipped);
             checked.calls = calls;
+            checked.tools = Some(tools);
         } else {
             checked.skipped.push("no tool called: the provider lists none".to_owned());
         }
@@ -138,11 +186,13 @@ fn print_report(checked: &ProviderCheckReport, context: &CliContext) -> CliResul
     if printer.json {
         return printer.json_value(&json!({
             "package": checked.package,
+            "result": checked.verdict().code(),
             "errors": errors,
             "warnings": warnings,
             "notes": notes,
             "findings": checked.findings,
             "calls": checked.calls,
+            "tools": checked.tools,
             "skipped": checked.skipped,
             "provider": checked.provider.as_ref().map(provider_output::provider_json),
         }));
@@ -152,6 +202,10 @@ fn print_report(checked: &ProviderCheckReport, context: &CliContext) -> CliResul
         let word = printer.paint(Style::Faint, "skipped:");
         printer.line(&format!("{word} {}", escape::line(skipped)))?;
     }
+    for tool in checked.tools.iter().flatten() {
+        let word = printer.paint(Style::Faint, "tool:");
+        printer.line(&format!("{word} {}", escape::line(&describe_tool(tool))))?;
+    }
     if let Some(provider) = &checked.provider {
         print_model_definitions(provider, context)?;
     }
@@ -159,13 +213,47 @@ fn print_report(checked: &ProviderCheckReport, context: &CliContext) -> CliResul
         0 => String::new(),
         calls => format!("; {}", pluralize(calls, "call", "calls")),
     };
+    let ran = match &checked.tools {
+        Some(tools) => format!(
+            "; {} of {} ran",
+            checked.count_tools(ToolCheckResult::Ran),
+            pluralize(tools.len(), "tool", "tools")
+        ),
+        None => String::new(),
+    };
     printer.line(&format!(
-        "\n{}: {}, {}, {}{calls}",
+        "\n{}: {}, {}, {}{calls}{ran}",
         escape::line(&checked.package),
         pluralize(errors, "error", "errors"),
         pluralize(warnings, "warning", "warnings"),
         pluralize(notes, "note", "notes"),
-    ))
+    ))?;
+    if checked.verdict() == CheckVerdict::Incomplete {
+        printer.line(&format!(
+            "{} no call reached a tool, so its answers are not checked",
+            printer.paint(Style::Warning, "incomplete:")
+        ))?;
+        let refused = |result| checked.count_tools(result) > 0;
+        if refused(ToolCheckResult::Denied) || refused(ToolCheckResult::AuthorizationRequired) {
+            printer.line(&format!("    {} {SHELL_HINT}", printer.paint(Style::Hint, "hint:")))?;
+        }
+    }
+    Ok(())
+}
+
+/// What ran of a tool, in one line.
+fn describe_tool(tool: &ToolCheck) -> String {
+    let said = match tool.result {
+        ToolCheckResult::Ran => return format!("{} ran", tool.tool),
+        ToolCheckResult::ArgumentsRejected => "did not run, only its check of arguments",
+        ToolCheckResult::Failed => "failed",
+        ToolCheckResult::AuthorizationRequired => "did not run: it requires authorization",
+        ToolCheckResult::Denied => "did not run: the app refused this caller",
+        ToolCheckResult::RateLimited => "did not run: the app limits the number of calls",
+        ToolCheckResult::NotCalled => "was not called",
+    };
+    let reason = tool.reason.as_deref().map(|reason| format!(" ({reason})")).unwrap_or_default();
+    format!("{} {said}{reason}", tool.tool)
 }
 
 fn pluralize(count: usize, one: &str, many: &str) -> String {

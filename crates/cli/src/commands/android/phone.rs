@@ -8,6 +8,7 @@ use std::time::Duration;
 use clap::Args;
 use toolway_android::host::HostError;
 use toolway_android::host::adb::{AdbHost, AdbProgram, PermissionOwner, PhoneInfo};
+use toolway_android::prefixes::set_prefixes;
 use toolway_android::provider::ToolProvider;
 use toolway_android::provider_client::ProviderClient;
 use toolway_android::scan::ScanError;
@@ -142,9 +143,7 @@ impl PhoneConnection {
         let claims: Vec<_> =
             providers.iter().filter(|it| !it.has_invalid_declaration()).map(ToolProvider::claim).collect();
         names.assign(&claims);
-        for provider in &mut providers {
-            provider.prefix = names.get(&provider.owner()).map(str::to_owned);
-        }
+        set_prefixes(&names, &mut providers);
         Ok(providers)
     }
 

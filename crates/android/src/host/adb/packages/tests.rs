@@ -1,6 +1,4 @@
-use super::{
-    ComponentName, PermissionOwner, activity, authorities, installed, permission, resolvers, services,
-};
+use super::{ComponentName, PermissionOwner, authorities, components, installed, permission, resolvers};
 
 fn named(text: &str) -> ComponentName {
     ComponentName::parse(text).unwrap()
@@ -24,7 +22,7 @@ fn packages_have_a_path_with_equals_signs_and_a_version() {
 #[test]
 fn services_are_listed_one_per_line() {
     let got =
-        services("com.example.finance/.clawseed.ToolProviderService\ncom.example.b/org.other.Service\n");
+        components("com.example.finance/.clawseed.ToolProviderService\ncom.example.b/org.other.Service\n");
     let expected = [
         ComponentName { package: "com.example.b".to_owned(), class: "org.other.Service".to_owned() },
         ComponentName {
@@ -33,7 +31,7 @@ fn services_are_listed_one_per_line() {
         },
     ];
     assert_eq!(got.into_iter().collect::<Vec<_>>(), expected);
-    assert!(services("No services found\n").is_empty());
+    assert!(components("No services found\n").is_empty());
 }
 
 const RESOLVERS: &str = "Provider Resolver Table:
@@ -102,10 +100,13 @@ fn the_owner_of_a_permission_is_in_its_block() {
 }
 
 #[test]
-fn an_activity_is_the_last_line() {
-    let text = "priority=0 preferredOrder=0 match=0x108000 specificIndex=-1 isDefault=false\ncom.example.finance/.Main\n";
-    assert_eq!(activity(text), Some(named("com.example.finance/.Main")));
-    assert_eq!(activity("No activity found\n"), None);
+fn activities_are_listed_one_per_line() {
+    let found = components("com.example.finance/.Main\ncom.example.finance/org.other.Screen\n");
+    assert_eq!(
+        found.into_iter().collect::<Vec<_>>(),
+        [named("com.example.finance/.Main"), named("com.example.finance/org.other.Screen")]
+    );
+    assert_eq!(components("No activities found\n").len(), 0);
 }
 
 #[test]

@@ -64,7 +64,10 @@ public final class AuthorizationRequest {
         return hint;
     }
 
-    /** Returns the action of the app's authorization screen; null opens the app's start screen. */
+    /**
+     * Returns the action of the app's authorization screen. If it is null, or if the app has no such screen, the app's
+     * start screen opens.
+     */
     public String action() {
         return action;
     }

@@ -1,5 +1,6 @@
 package dev.toolway.host;
 
+import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 
@@ -25,7 +26,10 @@ public final class ProviderRow {
     private final State state;
     private final String reason;
     private final String hint;
-    private final List<String> tools;
+    private final int version;
+    private final String permission;
+    private final ProviderDescription description;
+    private final List<ProviderTool> toolDetails;
     private final List<String> notes;
 
     ProviderRow(Reader from) {
@@ -37,7 +41,15 @@ public final class ProviderRow {
         state = State.values()[from.kind()];
         reason = from.textOrNone();
         hint = from.textOrNone();
-        tools = Collections.unmodifiableList(from.texts());
+        version = from.integer();
+        permission = from.textOrNone();
+        description = from.flag() ? new ProviderDescription(from) : null;
+        int length = from.integer();
+        List<ProviderTool> listed = new ArrayList<>(length);
+        for (int i = 0; i < length; i++) {
+            listed.add(new ProviderTool(from));
+        }
+        toolDetails = Collections.unmodifiableList(listed);
         notes = Collections.unmodifiableList(from.texts());
     }
 
@@ -81,9 +93,33 @@ public final class ProviderRow {
         return hint;
     }
 
-    /** Returns the names of its tools. */
+    /** Returns the declared version of CETP; -1 for the other dialects, and if it is invalid. */
+    public int version() {
+        return version;
+    }
+
+    /** Returns the permission for calling it; null if it requires none. */
+    public String permission() {
+        return permission;
+    }
+
+    /** Returns its description of itself; null if it has none. */
+    public ProviderDescription description() {
+        return description;
+    }
+
+    /** Returns the names of its tools on this phone. */
     public List<String> tools() {
-        return tools;
+        List<String> names = new ArrayList<>(toolDetails.size());
+        for (ProviderTool tool : toolDetails) {
+            names.add(tool.name());
+        }
+        return names;
+    }
+
+    /** Returns its tools. */
+    public List<ProviderTool> toolDetails() {
+        return toolDetails;
     }
 
     /** Returns notes about problems. */

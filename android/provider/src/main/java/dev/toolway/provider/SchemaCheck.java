@@ -80,6 +80,16 @@ final class SchemaCheck {
         return check == null ? null : check.types;
     }
 
+    /** Returns true if a property may be null. */
+    boolean allowsNull(String property) {
+        SchemaCheck check = properties.get(property);
+        Violations found = new Violations();
+        if (check != null) {
+            check.check(JSONObject.NULL, "", found);
+        }
+        return found.isEmpty();
+    }
+
     /** Adds the violations of the value at this location. */
     void check(Object value, String pointer, Violations found) {
         if (verdict != null) {

@@ -1,5 +1,6 @@
 package dev.toolway.provider;
 
+import java.util.Arrays;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Objects;
@@ -112,6 +113,7 @@ public final class Tool {
 
     /** Validates arguments against the schema and fills in defaults. */
     void prepare(JSONObject arguments) throws ToolException {
+        removeNulls(arguments);
         Violations found = new Violations();
         check.check(arguments, "", found);
         if (!found.isEmpty()) {
@@ -123,6 +125,18 @@ public final class Tool {
             Object value = defaultOf(argument);
             if (value != null && !arguments.has(argument)) {
                 put(arguments, argument, value);
+            }
+        }
+    }
+
+    /** Removes optional arguments that are null although their schemas do not allow it: models mean "missing". */
+    private void removeNulls(JSONObject arguments) {
+        List<String> required = Arrays.asList(required());
+        for (Iterator<String> names = properties().keys(); names.hasNext(); ) {
+            String argument = names.next();
+            boolean isNull = arguments.has(argument) && arguments.isNull(argument);
+            if (isNull && !required.contains(argument) && !check.allowsNull(argument)) {
+                arguments.remove(argument);
             }
         }
     }

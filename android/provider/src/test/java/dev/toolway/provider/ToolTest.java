@@ -69,6 +69,25 @@ public class ToolTest {
     }
 
     @Test
+    public void nullCountsAsMissingWhereOnlyAnotherTypeIsAllowed() throws Exception {
+        Tool tool = tool(Schema.obj()
+                .required("words", Schema.string())
+                .property("limit", Schema.integer().byDefault(50))
+                .property("folder", Schema.string())
+                .property("until", Schema.string().orNull()));
+        JSONObject arguments =
+                (JSONObject) StrictJson.parse("{\"words\":\"x\",\"limit\":null,\"folder\":null,\"until\":null}");
+        tool.prepare(arguments);
+        assertEquals(50, arguments.getInt("limit"));
+        assertTrue(!arguments.has("folder"));
+        assertTrue("allowed by its schema", arguments.has("until") && arguments.isNull("until"));
+        JSONObject required = (JSONObject) StrictJson.parse("{\"words\":null}");
+        assertEquals(
+                "invalid arguments: /words: must be string, is null",
+                assertThrows(ToolException.class, () -> tool.prepare(required)).getMessage());
+    }
+
+    @Test
     public void missingArgumentsGetDefaults() throws Exception {
         Tool tool = tool(Schema.obj()
                 .property("limit", Schema.integer().byDefault(50))

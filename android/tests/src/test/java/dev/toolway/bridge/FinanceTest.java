@@ -58,6 +58,14 @@ public class FinanceTest extends BridgeTest {
         ProviderRow row = shell().row(AUTHORITY, ProviderRow.State.READY);
         assertEquals(List.of(HOLDINGS, TRANSACTIONS), row.tools());
         assertEquals("no remarks", List.of(), row.notes());
+        assertEquals(1, row.version());
+        assertEquals(Phone.ACCESS_TOOLS, row.permission());
+        assertEquals("MyFinance", row.description().name());
+        assertEquals("Personal finance data", row.description().description());
+        assertEquals("holdings", row.description().scopes().get(0).name());
+        assertEquals("Portfolio holdings", row.description().scopes().get(0).description());
+        assertEquals("get_transactions", row.toolDetails().get(1).nameInApp());
+        assertEquals("Get transaction history", row.toolDetails().get(1).description());
         awaitTools(HOLDINGS, TRANSACTIONS);
         JSONObject listed = gateway.owner().get("/api/tools/phone__" + HOLDINGS);
         assertEquals("phone/" + HOLDINGS, listed.optString("id"));

@@ -127,6 +127,8 @@ public class ForeignTest extends BridgeTest {
         assertVersion("\\u00201", null, null);
         assertVersion("1.0", null, null);
         assertVersion("2", null, "version 2");
+        assertVersion("1.1", null, "its protocol version 1.1 is not a whole number; 1 is used");
+        assertVersion("v1", null, "its protocol version \"v1\" is not a whole number; 1 is used");
         assertVersion(null, null, "1 is assumed");
         assertVersion("0", "version 0", null);
         assertVersion("true", "not a number", null);

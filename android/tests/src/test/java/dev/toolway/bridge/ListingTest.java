@@ -110,27 +110,35 @@ public class ListingTest extends BridgeTest {
     public void a_screen_of_another_app_is_never_opened_a5() {
         phone.install(Manifests.apk("com.example.bank", "Bank",
             screen(".TransferActivity", "com.example.bank.TRANSFER", true)));
-        CompletableFuture<JSONObject> called = called("com.example.bank.TRANSFER");
-        shell().user().nextAsked().agree();
-        JSONObject outcome = failure(called.join(), "permission_denied", "auth_required");
-        assertTrue(outcome.toString(), outcome.optString("message").contains("no screen"));
-        assertNothingOpened();
+        assertStartScreenOpens("com.example.bank.TRANSFER");
     }
 
     @Test
     public void a_screen_that_is_not_exported_is_not_opened_a5() {
-        CompletableFuture<JSONObject> called = called("com.example.careful.HIDDEN");
-        shell().user().nextAsked().agree();
-        failure(called.join(), "permission_denied", "auth_required");
-        assertNothingOpened();
+        assertStartScreenOpens("com.example.careful.HIDDEN");
     }
 
     @Test
-    public void an_authorize_intent_with_a_uri_opens_nothing_a5() {
-        CompletableFuture<JSONObject> called =
-            called("intent://com.example.bank/#Intent;package=com.example.bank;action=com.example.bank.TRANSFER;end");
-        shell().user().nextAsked().agree();
-        failure(called.join(), "permission_denied", "auth_required");
-        assertNothingOpened();
+    public void an_authorize_intent_with_a_uri_opens_only_the_start_screen_a5() {
+        assertStartScreenOpens(
+            "intent://com.example.bank/#Intent;package=com.example.bank;action=com.example.bank.TRANSFER;end");
+    }
+
+    @Test
+    public void an_authorize_intent_without_a_screen_opens_the_start_screen() {
+        assertStartScreenOpens("com.example.careful.MISSPELLED");
+    }
+
+    /** Checks that an action that no screen of the app has opens its start screen, and nothing else. */
+    private void assertStartScreenOpens(String action) {
+        CompletableFuture<JSONObject> called = called(action);
+        AuthorizationRequest asked = shell().user().nextAsked();
+        assertEquals(action, asked.action());
+        asked.agree();
+        AuthorizationRequest opened = shell().user().nextOpened();
+        assertOpened(PACKAGE, PACKAGE + ".Main");
+        AsksFirst.allow(true);
+        opened.returned();
+        assertEquals("read", success(called.join()));
     }
 }

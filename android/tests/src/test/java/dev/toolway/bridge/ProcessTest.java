@@ -1,6 +1,7 @@
 package dev.toolway.bridge;
 
 import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertFalse;
 import static org.junit.Assert.assertTrue;
 
 import dev.toolway.foreign.EchoByAction;
@@ -8,8 +9,10 @@ import dev.toolway.foreign.FinanceByHand;
 import dev.toolway.host.ProviderRow;
 import dev.toolway.phone.Manifests;
 import dev.toolway.phone.ProviderProcess;
+import java.util.concurrent.CompletableFuture;
 import org.json.JSONObject;
 import org.junit.Test;
+import org.robolectric.Shadows;
 
 /** Tests processes that end, and processes that the system does not start. */
 public class ProcessTest extends BridgeTest {
@@ -100,7 +103,27 @@ public class ProcessTest extends BridgeTest {
         start(options().launchApps(true));
         awaitTools(TOOL);
         process.neverStarts();
-        failure(call(TOOL), "execution_error", "tool_failed");
+        JSONObject outcome = gateway.owner().called("phone__" + TOOL, new JSONObject(), 2_000L).join();
+        failure(outcome, "execution_error", "tool_failed");
+        assertOpened("com.example.finance", "com.example.finance.Main");
+    }
+
+    @Test
+    public void a_call_waits_until_the_process_of_an_opened_app_is_there() throws InterruptedException {
+        ProviderProcess process = install();
+        start(options().launchApps(true));
+        awaitTools(TOOL);
+        process.neverStarts();
+        CompletableFuture<JSONObject> called =
+            gateway.owner().called("phone__" + TOOL, new JSONObject(), 20_000L);
+        // Until the app is open, and some time for it to start.
+        while (Shadows.shadowOf(phone.app()).peekNextStartedActivity() == null) {
+            Thread.sleep(10);
+        }
+        Thread.sleep(300);
+        assertFalse("it waits", called.isDone());
+        process.startsAgain();
+        success(called.join());
         assertOpened("com.example.finance", "com.example.finance.Main");
     }
 
