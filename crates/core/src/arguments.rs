@@ -98,7 +98,9 @@ impl Arguments {
     pub(crate) fn without_members(&self, pointers: &BTreeSet<String>) -> Option<Self> {
         let raw = member_removal::remove_members(&self.raw, pointers.iter().map(String::as_str))?;
         let value = parse_value(&raw).ok()?;
-        Some(Self { given: Some(Arc::new(self.clone())), ..Self::from_parts(raw, value).ok()? })
+        let mut without = Self::from_parts(raw, value).ok()?;
+        without.given = Some(Arc::new(self.clone()));
+        Some(without)
     }
 
     /// The arguments as the caller gave them, before optional nulls were removed.

@@ -110,6 +110,11 @@ impl PeerConnection {
         Ok(())
     }
 
+    /// True if the peer has shown a valid token.
+    pub(crate) fn is_identified(&self) -> bool {
+        self.0.identified.is_cancelled()
+    }
+
     /// Waits until the peer has had `time` to show a token and has not, or must make room before that. Never
     /// returns once the peer has shown one.
     pub(crate) async fn wait_until_unwanted(&self, time: Duration) {

@@ -19,8 +19,8 @@ pub const MAX_PATTERNS: usize = 200;
 /// Maximum size of all compiled patterns of a schema, in bytes.
 pub const MAX_SCHEMA_PATTERN_BYTES: u64 = 16 << 20;
 /// Limit for a regex engine that builds one pattern, in bytes. An engine builds two programs for a pattern,
-/// one for each direction, and applies its limit to each of them.
-pub const ENGINE_SIZE_LIMIT: usize = 4 << 20;
+/// one for each direction, and applies its limit to each of them. The estimate counts both.
+pub const ENGINE_SIZE_LIMIT: usize = 8 << 20;
 /// Maximum size of the cache that a regex engine fills while a pattern matches, in bytes.
 pub const ENGINE_CACHE_LIMIT: usize = 64 << 10;
 /// Maximum number of backtracking attempts of a pattern with look-around or back-references on one text.

@@ -1,10 +1,13 @@
 use toolway_wire::ClientMessage;
+use toolway_wire::client_message::{ToolResult, ToolResultOutput};
 
 use super::*;
 
 fn answered(frame: &str) -> (String, String) {
     match ClientMessage::decode(&answer_frame(frame).unwrap()).unwrap() {
-        ClientMessage::ToolResult(result) => (result.id, result.output),
+        ClientMessage::ToolResult(ToolResult { id, output: ToolResultOutput::Text(output), .. }) => {
+            (id, output)
+        }
         other => panic!("{other:?}"),
     }
 }

@@ -13,6 +13,7 @@ fn entry(seq: u64, role: MessageRole, parts: Vec<MessagePart>) -> TranscriptEntr
         is_cut: false,
         created_ms: 0,
         summary_through: None,
+        summarized_tools: Vec::new(),
     }
 }
 

@@ -33,9 +33,16 @@ impl Conversations {
         turn: TurnRequest,
     ) -> Result<TurnViewer, StartTurnError> {
         let TurnRequest {
-            session, title, principal, agent, input, registration: own, questions, debug, time_zone
-        } =
-            turn;
+            session,
+            title,
+            principal,
+            agent,
+            input,
+            registration: own,
+            questions,
+            debug,
+            time_zone,
+        } = turn;
         validate_id(&session)?;
         let message = match input {
             TurnInput::Message(parts) => Some(user_message(parts).ok_or(StartTurnError::EmptyContent)?),
@@ -62,6 +69,7 @@ impl Conversations {
             Some(message) => TurnOpening::Message(transcript::stored_message(message, false)),
             None => TurnOpening::Regenerate { answers: self.last_question(&session).await? },
         };
+        let mut has_title = false;
         let (target, is_new_session) = if is_stored {
             let turn = NewTurn {
                 id: id.to_string(),
@@ -72,20 +80,20 @@ impl Conversations {
                 opening,
             };
             let begun = self.deps.store.begin(turn).await?;
+            has_title = title.is_some() && begun.is_new_session;
+            if let Some(title) = title.filter(|_| begun.is_new_session)
+                && let Err(error) = self.rename(&principal, &session, &title).await
+            {
+                tracing::warn!(%error, "the title of a new session could not be stored");
+            }
             (HistoryTarget::Session { id: session, next: begun.next }, begun.is_new_session)
         } else {
             (HistoryTarget::Ephemeral, true)
         };
         // A new session has no other messages.
-        let all_there_is: Vec<_> = message.filter(|_| begun.is_new_session).into_iter().collect();
-        let title = title.filter(|_| begun.is_new_session);
+        let all_there_is: Vec<_> = message.filter(|_| is_new_session).into_iter().collect();
         let title_is_wanted =
-            settings.titles && title.is_none() && known.is_none_or(|known| known.title_by == TitleBy::Nobody);
-        if let Some(title) = title
-            && let Err(error) = self.rename(&principal, &session, &title).await
-        {
-            tracing::warn!(%error, "the title of a new session could not be stored");
-        }
+            settings.titles && !has_title && known.is_none_or(|known| known.title_by == TitleBy::Nobody);
         let task = TurnTask {
             deps: Arc::clone(&self.deps),
             id,
@@ -356,6 +364,7 @@ fn entries_from_messages(messages: Vec<ModelMessage>) -> Vec<TranscriptEntry> {
         is_cut: false,
         created_ms: 0,
         summary_through: None,
+        summarized_tools: Vec::new(),
     };
     (1..).zip(messages).map(entry).collect()
 }

@@ -92,7 +92,7 @@ impl SessionMarkdownWriter<'_> {
         for part in parts {
             match part {
                 TranscriptPart::Part(part) => self.part(part),
-                TranscriptPart::Summary { text, through } => {
+                TranscriptPart::Summary { text, through, .. } => {
                     self.block(&format!("*Of the messages up to {through}:*\n"));
                     self.block(&block_quote(&text));
                 }

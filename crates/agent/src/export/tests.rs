@@ -133,7 +133,7 @@ async fn session(folder: &tempfile::TempDir) -> (Store, SessionRecord) {
     sessions.begin(turn("two", "More", NOW + 5000)).await.unwrap();
     let end = TurnEnding {
         messages: vec![
-            summary_message("They spoke of a phone.", 3),
+            summary_message("They spoke of a phone.", 3, &[]),
             stored_message(&ModelMessage::assistant("It is"), true),
         ],
         message: Some("*overloaded*".to_owned()),

@@ -8,6 +8,8 @@ use toolway_types::Outcome;
 
 /// Maximum number of remembered names: more than any request contains.
 const MAX_NAMES: usize = 256;
+/// Maximum number of names in a summary.
+const MAX_SUMMARIZED: usize = 128;
 /// Full name of the built-in tool that searches for tools.
 const FIND_TOOLS_NAME: &str = "find_tools";
 
@@ -28,6 +30,16 @@ impl RecentTools {
     /// neither called nor found.
     pub(super) fn recency(&self, name: &str) -> Option<usize> {
         self.names.iter().position(|it| it == name)
+    }
+
+    /// Returns the names for a summary, the most recent first.
+    pub(crate) fn names(&self) -> Vec<String> {
+        self.names.iter().take(MAX_SUMMARIZED).cloned().collect()
+    }
+
+    /// Records the tools of a summary, the most recent first.
+    pub(crate) fn record_names(&mut self, names: &[String]) {
+        names.iter().take(MAX_SUMMARIZED).rev().for_each(|name| self.record_used(name));
     }
 
     /// Records the tools that a message calls or finds. They become more recent than all earlier ones.

@@ -34,6 +34,8 @@ pub struct TranscriptEntry {
     pub created_ms: i64,
     /// Number of the last message that it summarizes, if it is a summary.
     pub summary_through: Option<u64>,
+    /// Tools that the conversation used or found before it, the most recent first, if it is a summary.
+    pub summarized_tools: Vec<String>,
 }
 
 /// Converts a message to its stored form.
@@ -47,12 +49,13 @@ pub fn stored_message(message: &ModelMessage, is_cut: bool) -> NewMessage {
     NewMessage { role, parts: part::encode_parts(&message.parts), text: message.text(), is_cut }
 }
 
-/// Creates a summary of the messages up to a number in stored form: a separate message of the session.
+/// Creates a summary of the messages up to a number in stored form: a separate message of the session. `tools` are
+/// those that the conversation used or found, the most recent first.
 #[must_use]
-pub fn summary_message(text: &str, through: u64) -> NewMessage {
+pub fn summary_message(text: &str, through: u64, tools: &[String]) -> NewMessage {
     NewMessage {
         role: StoredRole::Assistant,
-        parts: part::encode_summary(text, through),
+        parts: part::encode_summary(text, through, tools),
         text: text.to_owned(),
         is_cut: false,
     }
@@ -66,11 +69,12 @@ pub fn entry_from_record(record: &MessageRecord) -> TranscriptEntry {
         StoredRole::Assistant => MessageRole::Assistant,
         StoredRole::Tool => MessageRole::Tool,
     };
-    let mut summary_through = None;
+    let (mut summary_through, mut summarized_tools) = (None, Vec::new());
     let parts = part::decode_parts(&record.parts).into_iter().map(|read| match read {
         TranscriptPart::Part(part) => part,
-        TranscriptPart::Summary { text, through } => {
+        TranscriptPart::Summary { text, through, tools } => {
             summary_through = Some(through);
+            summarized_tools = tools;
             MessagePart::text(format!("{SUMMARY_PREFIX}\n{text}"))
         }
     });
@@ -86,6 +90,7 @@ pub fn entry_from_record(record: &MessageRecord) -> TranscriptEntry {
         is_cut: record.is_cut,
         created_ms: record.created_ms,
         summary_through,
+        summarized_tools,
     }
 }
 

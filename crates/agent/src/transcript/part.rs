@@ -6,7 +6,7 @@
 //! {"type": "thinking", "text": "…"}
 //! {"type": "tool_call", "call_id": "…", "name": "…", "arguments": "…", "truncated": true}
 //! {"type": "tool_result", "call_id": "…", "name": "…", "status": "success", "result": …}
-//! {"type": "summary", "text": "…", "through": 12}
+//! {"type": "summary", "text": "…", "through": 12, "tools": ["…"]}
 //! ```
 //!
 //! A tool result has the fields of [`ResultEnvelope`]. Some outcomes cannot be restored from these fields
@@ -66,6 +66,8 @@ enum StoredPart<'p> {
     Summary {
         text: &'p str,
         through: u64,
+        #[serde(skip_serializing_if = "is_empty_list")]
+        tools: &'p [String],
     },
 }
 
@@ -111,6 +113,8 @@ struct StoredPartFields {
     truncated: bool,
     opaque: Option<OpaqueState>,
     through: Option<u64>,
+    #[serde(default)]
+    tools: Vec<String>,
 }
 
 /// The fields of an envelope in the store or in a call record.
@@ -154,6 +158,8 @@ pub enum TranscriptPart {
         text: String,
         /// Number of the last message that it covers.
         through: u64,
+        /// Tools that the conversation used or found before it, the most recent first.
+        tools: Vec<String>,
     },
 }
 
@@ -166,8 +172,8 @@ pub fn encode_parts(parts: &[MessagePart]) -> RawJson {
 
 /// Encodes a summary as the JSON array that is stored.
 #[must_use]
-pub fn encode_summary(text: &str, through: u64) -> RawJson {
-    RawJson::from_value(&[StoredPart::Summary { text, through }]).unwrap_or_else(|_| empty())
+pub fn encode_summary(text: &str, through: u64, tools: &[String]) -> RawJson {
+    RawJson::from_value(&[StoredPart::Summary { text, through, tools }]).unwrap_or_else(|_| empty())
 }
 
 /// Decodes stored parts. A text part with an explanation replaces each unreadable part.
@@ -189,8 +195,8 @@ pub fn public_parts(parts: &RawJson) -> Vec<RawJson> {
 fn public_part(stored: &RawJson) -> RawJson {
     let written = match decode_known_part(stored) {
         Some(TranscriptPart::Part(part)) => RawJson::from_value(&StoredPart::of(&part, false)).ok(),
-        Some(TranscriptPart::Summary { text, through }) => {
-            RawJson::from_value(&StoredPart::Summary { text: &text, through }).ok()
+        Some(TranscriptPart::Summary { text, through, .. }) => {
+            RawJson::from_value(&StoredPart::Summary { text: &text, through, tools: &[] }).ok()
         }
         // A part from a newer version: keep everything except the field that is never public.
         None => stored.to::<JsonObject>().ok().map(|mut fields| {
@@ -281,7 +287,10 @@ fn decode_known_part(stored: &RawJson) -> Option<TranscriptPart> {
             fields.name?,
             Arc::new(outcome_from_envelope(stored)?),
         )),
-        "summary" => return Some(TranscriptPart::Summary { text: fields.text?, through: fields.through? }),
+        "summary" => {
+            let (text, through) = (fields.text?, fields.through?);
+            return Some(TranscriptPart::Summary { text, through, tools: fields.tools });
+        }
         _ => return None,
     };
     Some(TranscriptPart::Part(part))
@@ -339,6 +348,10 @@ fn unreadable_placeholder(stored: &RawJson) -> TranscriptPart {
 
 fn is_false(flag: &bool) -> bool {
     !flag
+}
+
+fn is_empty_list(list: &[String]) -> bool {
+    list.is_empty()
 }
 
 #[cfg(test)]

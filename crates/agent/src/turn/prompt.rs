@@ -229,7 +229,10 @@ mod tests {
             ModelMessage { role: MessageRole::Tool, parts: vec![MessagePart::ToolResult(result)] },
         ];
         replace_images(&mut messages);
-        assert_eq!(messages[0].text(), "Look:[Image (image/gif, 3 bytes) omitted: this model does not accept images]");
+        assert_eq!(
+            messages[0].text(),
+            "Look:[Image (image/gif, 3 bytes) omitted: this model does not accept images]"
+        );
         let MessagePart::ToolResult(result) = &messages[1].parts[0] else { panic!() };
         let Outcome::Success(told) = &*result.outcome else { panic!() };
         assert_eq!(

@@ -109,6 +109,7 @@ impl TurnTask {
     pub(crate) async fn run(mut self) -> CompletedTurn {
         let mut progress = TurnProgress::new(Arc::clone(&self.deps.definition_cache), &self.agent);
         for entry in &self.history.entries {
+            progress.selector.recent().record_names(&entry.summarized_tools);
             progress.selector.recent().record_message(&entry.message);
         }
         progress.selector.set_query(selection::conversation_query(&self.history.entries));

@@ -20,7 +20,8 @@ impl Schema {
     /// too long.
     pub(crate) fn null_violations(&self, value: &Value) -> BTreeSet<String> {
         let mut found = NullSearch { value, nulls: BTreeSet::new(), errors: 0 };
-        if let Some(validator) = self.validator().filter(|_| self.can_list(value)) {
+        let validator = self.validator();
+        if let Some(validator) = validator.as_ref().as_ref().filter(|_| self.can_list(value)) {
             for error in validator.iter_errors(value) {
                 found.look_at(&error, 0);
             }
@@ -31,7 +32,8 @@ impl Schema {
     /// Returns the JSON pointers of required properties that are missing. Empty if listing violations would take too
     /// long.
     pub(crate) fn missing_properties(&self, value: &Value) -> BTreeSet<String> {
-        let Some(validator) = self.validator().filter(|_| self.can_list(value)) else {
+        let validator = self.validator();
+        let Some(validator) = validator.as_ref().as_ref().filter(|_| self.can_list(value)) else {
             return BTreeSet::new();
         };
         let pointer = |error: ValidationError<'_>| match error.kind() {

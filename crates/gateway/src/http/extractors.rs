@@ -18,6 +18,7 @@ use toolway_wire::MAX_DEPTH;
 use super::ApiError;
 use super::error::internal;
 use crate::memory_budget::{MemoryAccount, MemoryReservation, OverBudget};
+use crate::peer_connection::PeerConnection;
 use crate::state::{AppState, RouterState};
 
 /// Size above which bodies are parsed on a blocking thread, in bytes.
@@ -49,8 +50,8 @@ impl<T: DeserializeOwned> FromRequest<RouterState> for JsonBody<T> {
     async fn from_request(request: Request, state: &RouterState) -> Result<Self, ApiError> {
         let (parts, body) = request.into_parts();
         expect_json(&parts.headers)?;
-        let bytes = read_body(&state.0, &parts.headers, body, state.0.settings.limits.body_bytes).await?;
-        parse_json(&bytes).map(Self)
+        let body = read_small_body(&state.0, &parts, body).await?;
+        parse_json(&body.bytes).map(Self)
     }
 }
 
@@ -58,8 +59,8 @@ impl<T: DeserializeOwned> FromRequest<RouterState> for OptionalJsonBody<T> {
     type Rejection = ApiError;
     async fn from_request(request: Request, state: &RouterState) -> Result<Self, ApiError> {
         let (parts, body) = request.into_parts();
-        let bytes = read_body(&state.0, &parts.headers, body, state.0.settings.limits.body_bytes).await?;
-        parse_optional_json(&bytes).map(Self)
+        let body = read_small_body(&state.0, &parts, body).await?;
+        parse_optional_json(&body.bytes).map(Self)
     }
 }
 
@@ -114,7 +115,7 @@ pub(crate) struct ReceivedBody {
 /// Reads the body of a principal's request, of at most `limits.frame_bytes`.
 ///
 /// # Errors
-/// As [`read_body`], and 503 if there is no memory for it.
+/// 413 if it is longer, 408 if it takes longer, 400 if it is incomplete, 503 if there is no memory for it.
 pub(crate) async fn read_large_body(
     app: &AppState,
     principal: &Principal,
@@ -124,12 +125,12 @@ pub(crate) async fn read_large_body(
     read_counted(app, Some(&app.memory.open(principal)), headers, body, app.settings.limits.frame_bytes).await
 }
 
-/// Reads a small body of at most `most` bytes. The number of connections limits the memory of all of them.
-///
-/// # Errors
-/// 413 if it is longer, 408 if it takes longer, 400 if it is incomplete.
-async fn read_body(app: &AppState, headers: &HeaderMap, body: Body, most: usize) -> Result<Bytes, ApiError> {
-    read_counted(app, None, headers, body, most).await.map(|body| body.bytes)
+/// Reads a body of at most `limits.body_bytes`. Bodies of requests without a token share a small part of the
+/// memory. The number of a principal's connections limits the memory of its own.
+async fn read_small_body(app: &AppState, parts: &Parts, body: Body) -> Result<ReceivedBody, ApiError> {
+    let is_identified = parts.extensions.get::<PeerConnection>().is_some_and(PeerConnection::is_identified);
+    let account = (!is_identified).then(|| app.memory.open_anonymous());
+    read_counted(app, account.as_ref(), &parts.headers, body, app.settings.limits.body_bytes).await
 }
 
 /// Reads a body, and counts it in an account. Each part must arrive within `timeouts.request_s`, and so must the
@@ -291,12 +292,12 @@ pub fn parse_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
         return Err(ApiError::malformed(words).with_hint("/api/openapi.json describes the body"));
     }
     let text = String::from_utf8_lossy(bytes);
-    check_value_count(bytes)?;
     // The parser skips values that are kept as text, at any depth. Nothing else could parse them again.
     if nests_deeper_than(&text, MAX_DEPTH) {
         let words = format!("the body is nested deeper than {MAX_DEPTH} levels");
         return Err(ApiError::malformed(words).with_hint("send deep values as JSON in a string"));
     }
+    check_value_count(bytes)?;
     foreign_json::from_str(&text).map_err(|error| {
         let what = match error.classify() {
             serde_json::error::Category::Data => "the body has the wrong form",

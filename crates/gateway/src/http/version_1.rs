@@ -128,7 +128,7 @@ async fn persona(
     )
 )]
 async fn put_persona(
-    AuthenticatedOwner(_): AuthenticatedOwner,
+    _: AuthenticatedOwner,
     State(chat): State<Arc<ChatService>>,
     PathParams(name): PathParams<String>,
     JsonBody(change): JsonBody<PersonaChange>,
@@ -156,7 +156,7 @@ async fn put_persona(
     )
 )]
 async fn remove_persona(
-    AuthenticatedOwner(_): AuthenticatedOwner,
+    _: AuthenticatedOwner,
     State(chat): State<Arc<ChatService>>,
     PathParams(name): PathParams<String>,
 ) -> Result<Json<ChangedPersona>, ApiError> {
@@ -176,7 +176,7 @@ async fn remove_persona(
     responses((status = 200, description = "The models.", body = ConfiguredModels))
 )]
 async fn models(
-    AuthenticatedCaller(_): AuthenticatedCaller,
+    _: AuthenticatedCaller,
     State(chat): State<Arc<ChatService>>,
 ) -> Json<ConfiguredModels> {
     let configured = chat.models.list().await.into_iter();

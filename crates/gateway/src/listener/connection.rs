@@ -64,9 +64,14 @@ async fn serve_stream(
     place: OwnedSemaphorePermit,
     open: TaskTrackerToken,
 ) {
-    let ConnectionContext { router, tls, pool, handshake_timeout: timeout, graceful_shutdown, abort: _ } =
-        terms;
-    let finish = graceful_shutdown;
+    let ConnectionContext {
+        router,
+        tls,
+        pool,
+        handshake_timeout: timeout,
+        graceful_shutdown: finish,
+        abort: _,
+    } = terms;
     let this = pool.add();
     let Ok(info) = configure_socket(&stream, tls.is_some()) else {
         return; // It is gone already.

@@ -9,9 +9,8 @@ const MACHINE_PART: u64 = 8;
 
 /// The default size of the budget on this machine, in bytes.
 pub(crate) fn default_bytes() -> u64 {
-    let system = System::new_with_specifics(
-        RefreshKind::nothing().with_memory(MemoryRefreshKind::nothing().with_ram()),
-    );
+    let wanted = RefreshKind::nothing().with_memory(MemoryRefreshKind::nothing().with_ram());
+    let Ok(system) = System::new_with_specifics(wanted) else { return DEFAULT_BYTES };
     // A container may have less than the machine.
     let limit = system.cgroup_limits().map_or(u64::MAX, |limits| limits.total_memory);
     default_for(system.total_memory().min(limit))

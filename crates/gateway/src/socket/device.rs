@@ -11,6 +11,7 @@ use toolway_wire::client_message::{
     RegisterMode, RegisterTools, ToolFailure, ToolProgress, ToolResult, ToolResultOutput, ToolWaiting,
     UnregisterTools,
 };
+use toolway_wire::error_code;
 use toolway_wire::gateway_message::{RegisteredTools, ResultAcknowledged, ResultStatus, ToolsRegistered};
 
 use super::close::CloseReason;

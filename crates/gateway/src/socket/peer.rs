@@ -44,7 +44,18 @@ impl SocketPeer {
         let registration = ConnectionRegistration::default();
         let calls_limit = app.settings.limits.calls_in_flight_per_connection;
         let chat = ChatClient::new(&params, calls_limit, registration.clone());
-        let cx = SocketContext { app, token, kind, version, outbox, account, params, hello: None, session: None, time_zone: None };
+        let cx = SocketContext {
+            app,
+            token,
+            kind,
+            version,
+            outbox,
+            account,
+            params,
+            hello: None,
+            session: None,
+            time_zone: None,
+        };
         Self { cx, provider: ToolProvider::new(registration), chat }
     }
 

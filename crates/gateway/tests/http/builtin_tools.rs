@@ -306,6 +306,7 @@ async fn unknown_time_zones_of_agents_and_settings_are_refused() {
     assert_eq!(refused.status, 400);
     let message = refused.json()["error"]["message"].as_str().unwrap().to_owned();
     assert!(message.contains("time_zone: Unknown timezone \"Europe/Berln\". Did you mean "), "{message}");
-    let error = bench.apply(json!({"tools": {"time_zone": "Nowhere/Land"}})).await.unwrap_err().to_string();
+    let error = bench.apply(json!({"tools": {"time_zone": "Nowhere/Land"}})).await.unwrap_err();
+    let error = format!("{error:?}");
     assert!(error.contains("tools.time_zone"), "{error}");
 }

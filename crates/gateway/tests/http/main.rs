@@ -28,6 +28,7 @@ mod grants;
 #[cfg(test)]
 mod hooks;
 mod hosts;
+#[cfg(test)]
 mod listener;
 #[cfg(test)]
 mod mcp;

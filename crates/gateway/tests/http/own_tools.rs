@@ -123,6 +123,30 @@ async fn a_reload_adds_new_tools_and_removes_missing_ones() {
 }
 
 #[tokio::test]
+async fn an_own_tool_can_be_called_by_its_id_over_rest_and_websocket() {
+    let dir = tempfile::tempdir().unwrap();
+    define(dir.path(), "say.toml", ECHO);
+    let bench = GatewayHarness::in_folder(dir, json!({})).await;
+    let said = bench.call(&bench.owner, "own%2Fsay", json!({"word": "hello"})).await;
+    assert_eq!(said["result"]["stdout"], "hello\n", "{said}");
+    let shown = bench.send_as_owner("GET", "/api/tools/own%2Fsay", None).await;
+    assert_eq!((shown.status, &shown.json()["name"]), (200, &json!("own__say")));
+    let mut chat = WebSocketClient::chat(&bench, &bench.create_token("companion").await.token).await;
+    assert_eq!(chat.call("own/say", json!({"word": "hello"})).await["result"]["stdout"], "hello\n");
+
+    let wrong = bench.call(&bench.owner, "own__sy", json!({})).await;
+    assert_eq!(
+        (&wrong["code"], &wrong["hint"]),
+        (&json!("tool_not_available"), &Value::Null),
+        "too different"
+    );
+    let wrong = bench.call(&bench.owner, "phone__say", json!({})).await;
+    assert_eq!(wrong["hint"], "Did you mean own__say?");
+    let unknown = bench.call(&bench.owner, "own__say", json!({"word": "x", "sides": 6})).await;
+    assert_eq!(unknown["message"], "Invalid arguments: unknown argument `sides`; it takes `word`");
+}
+
+#[tokio::test]
 async fn permissions_of_own_tools_are_checked_regardless_of_names() {
     let dir = tempfile::tempdir().unwrap();
     define(dir.path(), "say.toml", &ECHO.replace("read_only = true", "permissions = [\"SPEAK\"]"));

@@ -681,8 +681,9 @@ async fn a_base64_photo_of_a_version_1_phone_is_a_picture_for_the_model() {
         ("camera", lines.join("\n")),
         ("scanner", json!({"page": 1, "image": format!("data:image/png;base64,{photo}")}).to_string()),
     ] {
-        it.fakes.when(RequestMatcher::user(), ScriptedResponse::new().tool_call(name, json!({})));
-        it.fakes.when(RequestMatcher::result_of(name), ScriptedResponse::text("A cat."));
+        // The picture follows the result in a message of its own.
+        it.fakes
+            .answers([ScriptedResponse::new().tool_call(name, json!({})), ScriptedResponse::text("A cat.")]);
         let mut phone = it.client_version_1().await;
         phone.send(json!({"type": "register_tools", "tools": tools(&[name])})).await;
         phone.receive_until("tools_registered").await;
@@ -695,9 +696,9 @@ async fn a_base64_photo_of_a_version_1_phone_is_a_picture_for_the_model() {
         let requests = it.fakes.requests();
         let said = &requests.last().unwrap().said;
         let images: usize = said.messages.iter().map(|message| message.images).sum();
-        assert_eq!(images, 1, "{name}");
-        assert!(!said.new_results()[0].text.contains("QUJDQUJD"), "{name}");
-        assert!(said.new_results()[0].text.contains("image/jpeg"), "{name}: {}", said.new_results()[0].text);
+        assert_eq!(images, 1, "{name}: {:?}", said.messages);
+        assert!(!said.results()[0].text.contains("QUJDQUJD"), "{name}");
+        assert!(said.results()[0].text.contains("image/jpeg"), "{name}: {}", said.results()[0].text);
     }
 }
 

@@ -59,12 +59,12 @@ impl AddressGuard {
     }
 
     async fn check(&self, addresses: &[IpAddr]) -> Result<(), ForbiddenAddress> {
-        let mut special = addresses.iter().filter_map(|address| special_purpose(*address)).peekable();
-        if special.peek().is_none() {
+        let special: Vec<_> = addresses.iter().copied().filter_map(special_purpose).collect();
+        if special.is_empty() {
             return Ok(());
         }
         let server = self.server_purpose().await;
-        match special.find(|purpose| !may_name(server, *purpose)) {
+        match special.into_iter().find(|purpose| !may_name(server, *purpose)) {
             Some(purpose) => Err(ForbiddenAddress(forbidden_reason(purpose))),
             None => Ok(()),
         }

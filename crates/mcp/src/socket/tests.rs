@@ -7,8 +7,8 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use tokio_util::task::AbortOnDropHandle;
 use toolway_core::{
-    Arguments, BlockingPool, CallContext, Caller, Engine, EngineParts, EntryPoint, Lease, Registry, SourceRetention, Tool,
-    ToolSpec,
+    Arguments, BlockingPool, CallContext, Caller, Engine, EngineParts, EntryPoint, Lease, Registry,
+    SourceRetention, Tool, ToolSpec,
 };
 use toolway_types::{
     Principal, PrincipalId, RawJson, Role, SpecDocument, SystemClock, ToolError, ToolOutput,
@@ -79,7 +79,8 @@ impl SocketTestClient {
         let clock = Arc::new(SystemClock);
         let engine = Engine::new(EngineParts::new(registry, Arc::clone(&clock) as _));
         let jobs = Arc::new(BlockingPool::new(1, 1));
-        let shared = McpServerState::new(engine, Arc::new(NoOfferings), "1", Duration::from_secs(20), clock, jobs);
+        let shared =
+            McpServerState::new(engine, Arc::new(NoOfferings), "1", Duration::from_secs(20), clock, jobs);
         let principal = Principal { id: PrincipalId::from("t"), role: Role::Owner, agent: None };
         let scope = ClientScope {
             caller: Caller::new(Arc::new(principal), EntryPoint::Mcp),

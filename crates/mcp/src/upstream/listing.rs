@@ -14,7 +14,6 @@ use toolway_types::{RawJson, SpecDocument, foreign_json};
 use super::connection::UpstreamConnection;
 use super::deps::UpstreamSettings;
 use super::error::UpstreamError;
-use super::headers::{self, HeaderParam};
 use super::status::{SkippedTool, UpstreamProblem};
 use super::transport::McpTransport;
 use crate::param_headers::{self, HeaderParam};

@@ -75,7 +75,7 @@ impl OpenGroup {
 
 /// Returns the cost of a pattern.
 pub(super) fn scan(pattern: &str) -> Result<PatternCost, PatternError> {
-    let mut scanner = Scanner { rest: pattern, open: OpenGroup::default(), outer: Vec::new(), factor: 1 };
+    let mut scanner = Scanner::new(pattern, is_passed_on_unchanged(pattern));
     while let Some(c) = scanner.next() {
         scanner.step(c)?;
     }
@@ -91,15 +91,29 @@ pub(super) fn scan(pattern: &str) -> Result<PatternCost, PatternError> {
     Ok(PatternCost { bytes: bytes.saturating_mul(factor).saturating_add(BASE), positions: total.positions })
 }
 
+/// True if a validator passes the pattern to its engine unchanged, because it has look-around or
+/// back-references. Then `\d`, `\w` and `\s` are the engine's own, which include all of Unicode.
+fn is_passed_on_unchanged(pattern: &str) -> bool {
+    let pairs = pattern.as_bytes().windows(2);
+    let mut back_references = pairs.filter(|pair| matches!(pair, [b'\\', b'1'..=b'9' | b'k']));
+    back_references.next().is_some() || ["(?=", "(?!", "(?<=", "(?<!"].iter().any(|it| pattern.contains(it))
+}
+
 struct Scanner<'p> {
     rest: &'p str,
+    /// True if `\d` and the like include all of Unicode.
+    is_unicode: bool,
     open: OpenGroup,
     /// The groups around the open one.
     outer: Vec<OpenGroup>,
     factor: u64,
 }
 
-impl Scanner<'_> {
+impl<'p> Scanner<'p> {
+    fn new(rest: &'p str, is_unicode: bool) -> Self {
+        Self { rest, is_unicode, open: OpenGroup::default(), outer: Vec::new(), factor: 1 }
+    }
+
     fn next(&mut self) -> Option<char> {
         let mut chars = self.rest.chars();
         let c = chars.next()?;
@@ -173,15 +187,24 @@ impl Scanner<'_> {
                 self.property_name();
                 PartCost::atom(PROPERTY)
             }
-            Some('D' | 'S' | 'W') => PartCost::atom(ANY),
-            Some('s') => PartCost::atom(WIDE_MEMBER * 3),
-            Some('d' | 'w') => PartCost::atom(ASCII_MEMBER * 4),
+            Some(c @ ('d' | 'D' | 's' | 'S' | 'w' | 'W')) => PartCost::atom(self.shorthand_bytes(c)),
             Some('g' | 'G' | 'K') => {
                 return Err(PatternError::Unsupported("an escape \\g, \\G or \\K"));
             }
             Some(c) => PartCost::atom(literal_bytes(c)),
             None => PartCost::default(),
         })
+    }
+
+    /// Size of a class like `\d`.
+    fn shorthand_bytes(&self, c: char) -> u64 {
+        match (c, self.is_unicode) {
+            ('w' | 'W', true) => PROPERTY,
+            ('d' | 'D', true) => WIDE_MEMBER * 6,
+            ('s' | 'S', _) => WIDE_MEMBER * 3,
+            ('D' | 'W', false) => ANY,
+            _ => ASCII_MEMBER * 4,
+        }
     }
 
     /// Skips the name after `\p`: a letter, or a name in braces.
@@ -209,8 +232,7 @@ impl Scanner<'_> {
                         self.property_name();
                         PROPERTY
                     }
-                    Some('D' | 'S' | 'W') => ANY,
-                    Some('s') => WIDE_MEMBER * 3,
+                    Some(c @ ('d' | 'D' | 's' | 'S' | 'w' | 'W')) => self.shorthand_bytes(c),
                     Some('u' | 'x' | 'U') => WIDE_MEMBER,
                     _ => ASCII_MEMBER * 4,
                 },
@@ -250,7 +272,7 @@ fn literal_bytes(c: char) -> u64 {
 /// Size of the class in a pattern that is one class, repeated, between anchors.
 fn single_repeated_class(pattern: &str) -> Option<u64> {
     let inner = pattern.strip_prefix('^')?.strip_suffix('$')?;
-    let mut scanner = Scanner { rest: inner, open: OpenGroup::default(), outer: Vec::new(), factor: 1 };
+    let mut scanner = Scanner::new(inner, false);
     let class = match scanner.next()? {
         '[' => scanner.class(),
         '.' => PartCost::atom(ANY),

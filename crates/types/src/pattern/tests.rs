@@ -55,6 +55,16 @@ fn a_pattern_that_would_be_large_is_refused() {
     assert!(PatternCost::of(&"a".repeat(16_384)).is_ok());
 }
 
+/// A validator translates `\w` to ASCII, but not in patterns with look-around.
+#[test]
+fn shorthands_are_larger_in_patterns_that_are_not_translated() {
+    let bytes = |pattern| PatternCost::of(pattern).unwrap().bytes;
+    assert!(bytes(r"\w{20}x") < 100_000);
+    assert!(bytes(r"(?=a)\w{20}x") > 1_000_000);
+    assert!(bytes(r"(a)\1\w{20}x") > 1_000_000);
+    assert!(bytes(r"^(?=.*\d)(?=.*[a-z]).{8,64}$") < 500_000);
+}
+
 #[test]
 fn usual_patterns_are_accepted() {
     for pattern in [

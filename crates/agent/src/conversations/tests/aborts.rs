@@ -7,7 +7,7 @@ use toolway_models::{FinishReason, MessagePart, MessageRole, ModelEvent};
 use toolway_store::{RequestStatus, TurnState};
 use toolway_types::{Code, ToolOutput};
 
-use crate::conversations::{AbortStatus, SessionError, StartTurnError};
+use crate::conversations::{AbortStatus, StartTurnError};
 use crate::event::{TurnEvent, TurnFailureCode, TurnStatus};
 use crate::testkit::{
     ConversationHarness, ScriptGate, ScriptStep, TurnEventLog, answering, client, document, endless,

@@ -77,9 +77,9 @@ async fn summarized_messages_are_not_sent_again() {
     let new = vec![
         say("2"),
         say("3"),
-        summary_message("one", 2),
+        summary_message("one", 2, &[]),
         say("5"),
-        summary_message("one and three", 3),
+        summary_message("one and three", 3, &[]),
         say("7"),
     ];
     store.sessions().append("t", new, vec![], 5).await.unwrap();

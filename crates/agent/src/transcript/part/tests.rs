@@ -189,11 +189,15 @@ fn a_truncated_record_is_marked() {
 
 #[test]
 fn a_summary_differs_from_other_parts() {
-    let stored = encode_summary("They talked.", 12);
+    let stored = encode_summary("They talked.", 12, &["phone__scan".to_owned()]);
     assert_eq!(stored.get(), r#"[{"type":"summary","text":"They talked.","through":12}]"#);
     assert_eq!(
         decode_parts(&stored),
-        [TranscriptPart::Summary { text: "They talked.".to_owned(), through: 12 }]
+        [TranscriptPart::Summary {
+            text: "They talked.".to_owned(),
+            through: 12,
+            tools: vec!["phone__scan".to_owned()]
+        }]
     );
     assert_eq!(public_parts(&stored)[0].get(), &stored.get()[1..stored.get().len() - 1]);
 }

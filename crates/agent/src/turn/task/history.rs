@@ -190,7 +190,7 @@ impl TurnTask {
         }
         let is_made = said.text.is_some();
         let text = said.text.unwrap_or_else(|| context::fallback_summary(&messages));
-        let summary = transcript::summary_message(&text, through);
+        let summary = transcript::summary_message(&text, through, &progress.selector.recent().names());
         let entry = transcript::entry_from_record(&MessageRecord {
             seq: self.history.entries.last().map_or(1, |last| last.seq + 1),
             turn: self.id.to_string(),

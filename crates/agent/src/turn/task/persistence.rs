@@ -32,6 +32,7 @@ impl TurnTask {
             is_cut,
             created_ms: self.deps.clock.now_ms(),
             summary_through: None,
+            summarized_tools: Vec::new(),
         });
     }
 

@@ -236,6 +236,6 @@ async fn a_name_longer_than_any_tools_is_recorded_truncated() {
     let world = EngineHarness::new(Vec::new());
     let name = format!("x{}", "é".repeat(5000));
     let finished = world.run(&name, "{}").await;
-    assert_eq!(expect_error(&finished).message, format!("Tool {name} is not available"));
+    assert_eq!(expect_error(&finished).message, format!("Tool x{}… is not available", "é".repeat(149)));
     assert_eq!(*world.recorder.single_record().opened.name, format!("x{}…", "é".repeat(511)));
 }

@@ -1,7 +1,6 @@
 use std::time::{Duration, Instant};
 
 use super::super::{Lease, Registry, SourceRetention};
-use super::*;
 use crate::testkit::{answering_tool, slug};
 
 fn registry(sources: &[(&str, &[&str])]) -> (std::sync::Arc<Registry>, Vec<Lease>) {

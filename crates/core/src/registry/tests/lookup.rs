@@ -1,6 +1,6 @@
 //! Resolution of tool names (docs/protocol.md, "Names").
 
-use toolway_types::{ExposedName, Role};
+use toolway_types::{ExposedName, Role, ToolId};
 
 use super::*;
 use crate::caller::{Caller, CallerRegistration};

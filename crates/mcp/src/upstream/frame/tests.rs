@@ -149,7 +149,7 @@ fn writes_what_servers_read() {
 #[test]
 fn a_result_with_very_many_values_ends_its_request() {
     let text = format!(r#"{{"jsonrpc":"2.0","id":7,"result":{{"l":[{}0]}}}}"#, "0,".repeat(600_000));
-    match parse(text.as_bytes()).unwrap() {
+    match parse(&text).unwrap() {
         IncomingMessage::Error(Some(7), error) => {
             assert_eq!(error.message, "the result has more than 500000 JSON values");
         }
