@@ -47,13 +47,18 @@ BAD_PARAMETERS = {
 }
 
 
+def cut(name):
+    """A name in a message: at most 300 bytes."""
+    return name if len(name) <= 300 else name[:300] + "…"
+
+
 async def check_one_bad(device, bad, name):
     """Valid specs before and after an invalid one are accepted; the invalid one has a reason."""
     answer = await device.register([spec("good"), bad, spec("fine")])
     assert answer["count"] == 3
     assert answer["registered"] == 2
     [rejected] = answer["rejected"]
-    assert rejected["name"] == name
+    assert rejected["name"] == cut(name)
     assert isinstance(rejected["reason"], str) and rejected["reason"].strip()
     return rejected["reason"]
 
@@ -103,7 +108,7 @@ async def test_each_rejected_tool_gets_its_own_reason(net):
     bad = [spec(n) for n in BAD_NAMES.values()] + [spec(f"p{i}", p) for i, p in enumerate(BAD_PARAMETERS.values())]
     answer = await device.register([*bad, spec("good")])
     assert (answer["count"], answer["registered"]) == (len(bad) + 1, 1)
-    assert sorted(r["name"] for r in answer["rejected"]) == sorted(b["name"] for b in bad)
+    assert sorted(r["name"] for r in answer["rejected"]) == sorted(cut(b["name"]) for b in bad)
     assert all(r["reason"] for r in answer["rejected"])
 
 
@@ -177,11 +182,13 @@ async def test_version_1_registration_upserts_and_counts(net):
         ([{**tool("a"), "description": "changed"}], 1, 2),
         ([tool("a"), tool("b"), tool("c")], 3, 3),
         ([], 0, 3),
-        ([tool("d"), spec("")], 2, 4),
     ]
     for tools, count, registered in again:
         answer = await device.register(tools)
         assert answer == {"type": "tools_registered", "count": count, "registered": registered}
+    answer = await device.register([tool("d"), spec("")])
+    rejected = [{"name": "", "reason": "the name is empty"}]
+    assert answer == {"type": "tools_registered", "count": 2, "registered": 4, "rejected": rejected}
     await device.send({"type": "get_registered_tools"})
     listed = (await device.expect("registered_tools"))["tools"]
     assert {t["name"] if isinstance(t, dict) else t for t in listed} == {"a", "b", "c", "d"}

@@ -139,7 +139,7 @@ async fn a_follower_of_the_record_that_stops_reading() {
     // A message never repeats more than the start of a name.
     assert_eq!(answer["message"], format!("Tool {}… is not available", "é".repeat(150)));
     let name = "x".repeat(5000);
-    for _ in 0..30 {
+    for _ in 0..100 {
         let mut calls = Vec::new();
         for _ in 0..100 {
             calls.push(bench.caller.send_call(&name, json!({})).await);

@@ -128,7 +128,7 @@ impl InlineThinking {
         }
         let (state, used) = if let Some((open, close)) = TAGS.iter().find(|(open, _)| text.starts_with(open))
         {
-            (State::Tagged { close: *close, is_first: true }, space + open.len())
+            (State::Tagged { close, is_first: true }, space + open.len())
         } else if text.starts_with(START) {
             (State::Role, space + START.len())
         } else if text.starts_with(CHANNEL) {

@@ -147,6 +147,13 @@ impl ToolSet {
         self.tools.is_empty()
     }
 
+    /// True if the name, as the model sees it, is the beginning of a longer one.
+    pub(crate) fn has_longer_name(&self, sent: &str) -> bool {
+        let is_longer = |name: &str| name.len() > sent.len() && name.starts_with(sent);
+        self.tools.iter().any(|tool| is_longer(&tool.name))
+            || self.aliases.iter().any(|(alias, _)| is_longer(alias))
+    }
+
     /// Returns the name of the tool with the alias `sent`, or `sent` itself if it is not an alias.
     #[must_use]
     pub fn original_name<'a>(&'a self, sent: &'a str) -> &'a str {

@@ -194,11 +194,11 @@ impl RefusedParts {
                 replaced.push(format!("a text of {} bytes", text.len()));
                 shorten(text);
             }
-            MessagePart::Text { opaque, .. } | MessagePart::Thinking { opaque, .. } => {
-                if opaque.as_ref().is_some_and(|opaque| is_refused(&self.key(opaque.data.get()))) {
-                    *opaque = opaque.take().and_then(without_signature);
-                    replaced.push("data of an earlier answer".to_owned());
-                }
+            MessagePart::Text { opaque, .. } | MessagePart::Thinking { opaque, .. }
+                if opaque.as_ref().is_some_and(|opaque| is_refused(&self.key(opaque.data.get()))) =>
+            {
+                *opaque = opaque.take().and_then(without_signature);
+                replaced.push("data of an earlier answer".to_owned());
             }
             MessagePart::ToolResult(result) => {
                 let Outcome::Success(output) = &*result.outcome else { return };

@@ -119,7 +119,7 @@ fn a_device_is_shown_with_its_tools_and_every_app() {
          tools      0\n"
     );
     let listed = folder.run(["devices", "list"]).assert_success().stdout;
-    assert!(listed.lines().next().unwrap().contains("tools  apps  calls"), "{listed}");
+    assert!(listed.lines().next().unwrap().contains("tools  apps  running"), "{listed}");
     // With --json, the output is the REST response.
     let raw = folder.json(&["devices", "show", "phone"]);
     assert_eq!(raw["tool_names"], json!(["phone__battery", "phone__finance__spend"]));

@@ -38,7 +38,7 @@ pub(super) fn find_target(engine: &Engine, call: &CallRequest) -> Result<CallTar
     let policy = engine.policy.load_full();
     let may_use = |id: &ToolId, spec: Option<&_>| policy.may_use(&call.caller, id, spec);
     let refusal = || ToolError::tool_not_available(&call.name);
-    match engine.registry.read().lookup(&call.name, &call.caller, &may_use) {
+    match engine.registry.read().lookup(&call.name, &call.caller, may_use) {
         ToolLookup::Found(id, tool, barrier) => {
             let decision = policy.decide(&call.caller, &id, Some(tool.spec()));
             Ok(CallTarget { id, tool, barrier, policy, decision })

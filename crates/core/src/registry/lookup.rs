@@ -13,7 +13,7 @@ use crate::tool::Tool;
 /// Source of the built-in tools, whose full names have no prefix.
 const BUILTIN: &str = "builtin";
 /// Source of the tools defined by the owner.
-const OWN: &str = "own";
+pub(super) const OWN: &str = "own";
 /// Maximum number of tools listed for an ambiguous name.
 const MAX_LISTED: usize = 16;
 

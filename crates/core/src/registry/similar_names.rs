@@ -1,9 +1,10 @@
 //! Suggests tools whose names are similar to an unknown one.
 
-use toolway_types::ToolId;
 use toolway_types::name::{MAX_FULL_NAME, MAX_SLUG, MAX_TOOL_NAME};
+use toolway_types::{Slug, ToolId};
 
 use super::RegistrySnapshot;
+use super::lookup::OWN;
 use crate::spec::ToolSpec;
 
 /// Maximum number of suggestions.
@@ -16,8 +17,9 @@ const MAX_TOOLS: usize = 2_000;
 const MAX_STEPS: usize = 200_000;
 
 impl RegistrySnapshot {
-    /// Full names of connected tools with a name similar to an unknown one, the most similar first. It names
-    /// only tools that the caller may use, as `may_use` tells.
+    /// Full names of connected tools with a name similar to an unknown one, the most similar first. It names only
+    /// tools that the caller may use, as `may_use` tells. For a full name or an id, it names only tools of that source
+    /// and tools that no device can register: another source must not attract the calls of this one by its tools' names.
     #[must_use]
     pub fn similar_names(
         &self,
@@ -30,7 +32,14 @@ impl RegistrySnapshot {
         let wanted = NameForms::of(name);
         let mut steps = 0;
         let mut similar = Vec::new();
-        let visible = self.tools().take(MAX_TOOLS).filter(|(id, tool)| may_use(id, Some(tool.spec())));
+        let may_stand_for = |id: &ToolId| match &wanted.source {
+            Some(source) => {
+                id.source.is_builtin() || id.source.as_str() == OWN || id.source.as_str() == source
+            }
+            None => true,
+        };
+        let tools = self.tools().take(MAX_TOOLS).filter(|(id, _)| may_stand_for(id));
+        let visible = tools.filter(|(id, tool)| may_use(id, Some(tool.spec())));
         for (id, _) in visible {
             let known = id.tool.as_str().to_lowercase();
             steps += wanted.steps(&known);
@@ -47,26 +56,35 @@ impl RegistrySnapshot {
     }
 }
 
-/// An unknown name as a whole and without the name of a source.
-struct NameForms(Vec<String>);
+/// An unknown name.
+struct NameForms {
+    /// The source that it names.
+    source: Option<String>,
+    /// The name as a whole, or without its source, in lower case.
+    forms: Vec<String>,
+}
 
 impl NameForms {
     fn of(name: &str) -> Self {
         let lower = name.to_lowercase();
-        let without_source = ["__", "/"].iter().filter_map(|mark| Some(lower.split_once(mark)?.1.to_owned()));
-        let mut forms: Vec<_> = without_source.collect();
-        forms.push(lower);
+        let parts = ["__", "/"].iter().filter_map(|mark| lower.split_once(mark));
+        let with_source: Vec<_> = parts.filter(|(source, _)| source.parse::<Slug>().is_ok()).collect();
+        let source = with_source.first().map(|(source, _)| (*source).to_owned());
+        let mut forms: Vec<_> = match source {
+            Some(_) => with_source.iter().map(|(_, rest)| (*rest).to_owned()).collect(),
+            None => vec![lower.clone()],
+        };
         forms.retain(|form| !form.is_empty());
-        Self(forms)
+        Self { source, forms }
     }
 
     fn steps(&self, known: &str) -> usize {
-        self.0.iter().map(|form| form.len() * known.len()).sum()
+        self.forms.iter().map(|form| form.len() * known.len()).sum()
     }
 
     fn similarity(&self, known: &str) -> f64 {
         let alike = |form: &String| strsim::normalized_damerau_levenshtein(form, known);
-        self.0.iter().map(alike).fold(0.0, f64::max)
+        self.forms.iter().map(alike).fold(0.0, f64::max)
     }
 }
 

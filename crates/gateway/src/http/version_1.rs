@@ -175,10 +175,7 @@ async fn remove_persona(
     operation_id = "list_configured_models",
     responses((status = 200, description = "The models.", body = ConfiguredModels))
 )]
-async fn models(
-    _: AuthenticatedCaller,
-    State(chat): State<Arc<ChatService>>,
-) -> Json<ConfiguredModels> {
+async fn models(_: AuthenticatedCaller, State(chat): State<Arc<ChatService>>) -> Json<ConfiguredModels> {
     let configured = chat.models.list().await.into_iter();
     let ids = configured.filter_map(|it| it.model.map(|model| format!("{}/{model}", it.name)));
     Json(ConfiguredModels { data: ids.map(|id| ConfiguredModel { id }).collect() })

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use toolway_core::ProgressReport;
 use toolway_types::pattern::SchemaPatterns;
-use toolway_types::text::{MAX_QUOTE, truncate};
+use toolway_types::text::truncate;
 use toolway_types::{Code, ContentPart, RawJson, ToolError, ToolOutput};
 use toolway_wire::client_message::{
     RegisterMode, RegisterTools, ToolFailure, ToolProgress, ToolResult, ToolResultOutput, ToolWaiting,
@@ -23,6 +23,8 @@ use crate::sources::device_session::DeviceSession;
 use crate::sources::registration::{self, RegistrationCapacity};
 use crate::sources::remote_tool::remote_tools;
 
+/// Maximum length of a call's id in an acknowledgement, in bytes. A longer one is cut.
+const MAX_ID_BYTES: usize = 4096;
 /// Maximum length of the description of an unreadable answer, in bytes.
 const MAX_PROBLEM_BYTES: usize = 500;
 /// Maximum length of a question for the caller, in characters. Longer questions are truncated.
@@ -230,7 +232,7 @@ async fn acknowledge(
     status: ResultStatus,
 ) -> Result<(), CloseReason> {
     // The gateway's own ids are short. An unknown one may be as long as a frame.
-    let id = truncate(&id, MAX_QUOTE);
+    let id = truncate(&id, MAX_ID_BYTES);
     if status != ResultStatus::Accepted {
         cx.app.metrics.record_discarded_result(status);
         let source = provider.session().map(|session| session.source().to_string());

@@ -17,6 +17,9 @@ use toolway_types::text::{MAX_QUOTE, shorten_error, truncate};
 
 pub(super) use unreadable::UnreadableMessage;
 
+/// Problem of JSON that is no message.
+const NO_MESSAGE: &str = "it is neither a request, a notification nor an answer";
+
 /// A request.
 pub(super) fn request(id: u64, method: &str, params: &str) -> Bytes {
     let mut frame = String::with_capacity(64 + method.len() + params.len());
@@ -99,7 +102,11 @@ pub(super) fn parse(text: &str) -> Result<IncomingMessage<'_>, UnreadableMessage
 }
 
 fn parse_envelope(text: &str) -> Result<IncomingMessage<'_>, String> {
-    let envelope: JsonRpcEnvelope<'_> = serde_json::from_str(text).map_err(|error| shorten_error(&error))?;
+    let envelope: JsonRpcEnvelope<'_> =
+        serde_json::from_str(text).map_err(|error| match error.is_data() {
+            true => NO_MESSAGE.to_owned(),
+            false => shorten_error(&error),
+        })?;
     let method = envelope.method.map(|method| foreign_json::from_str::<String>(method.get())).transpose();
     let method = method.map_err(|_| "its method is not a string".to_owned())?;
     match (envelope, method) {
@@ -118,7 +125,7 @@ fn parse_envelope(text: &str) -> Result<IncomingMessage<'_>, String> {
             Some(id) => Ok(IncomingMessage::Result(id, result)),
             None => Err(format!("it answers {}, an unknown request", truncate(id.get(), MAX_QUOTE))),
         },
-        _ => Err("it is neither a request, a notification nor an answer".to_owned()),
+        _ => Err(NO_MESSAGE.to_owned()),
     }
 }
 

@@ -29,9 +29,8 @@ fn escape_content(content: &str) -> Option<String> {
     let is_run_of = |mark: char| !marks.is_empty() && marks.chars().all(|c| c == mark);
     let level = content.len() - content.trim_start_matches('#').len();
     let after = content.get(level..).unwrap_or_default();
-    if (1..=6).contains(&level) && after.chars().next().is_none_or(char::is_whitespace) {
-        Some(format!("\\{content}"))
-    } else if is_run_of('=') || (is_run_of('-') && marks.len() < 3) {
+    let is_heading = (1..=6).contains(&level) && after.chars().next().is_none_or(char::is_whitespace);
+    if is_heading || is_run_of('=') || (is_run_of('-') && marks.len() < 3) {
         Some(format!("\\{content}"))
     } else if is_run_of('-') {
         // Below a paragraph, a line of dashes makes it a heading; asterisks are only ever a line across the page.

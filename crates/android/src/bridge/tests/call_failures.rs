@@ -61,7 +61,7 @@ async fn an_app_is_opened_only_for_calls_and_only_if_configured() {
 
 #[tokio::test]
 async fn a_call_waits_for_the_process_of_an_opened_app_and_is_repeated_once() {
-    let started_at = Arc::new(Mutex::new(None::<std::time::Instant>));
+    let started_at = Arc::new(Mutex::new(None::<Instant>));
     let is_running = {
         let started_at = Arc::clone(&started_at);
         move || started_at.lock().is_some_and(|at| at.elapsed() >= Duration::from_millis(300))
@@ -78,7 +78,7 @@ async fn a_call_waits_for_the_process_of_an_opened_app_and_is_repeated_once() {
     let phone = BridgeHarness::start(apps, Arc::new(NoPrompt), ProviderNames::default(), options);
     phone.host.on_wake(move |_| is_running());
     phone.host.on_open(move |_, _| {
-        *started_at.lock() = Some(std::time::Instant::now());
+        *started_at.lock() = Some(Instant::now());
         true
     });
     phone.wait_for_scan(1).await;
@@ -95,7 +95,7 @@ async fn an_opened_app_that_does_not_start_fails_before_the_deadline_of_the_call
     phone.host.on_open(|_, _| true);
     phone.wait_for_scan(1).await;
     let time = Duration::from_millis(400);
-    let began = std::time::Instant::now();
+    let began = Instant::now();
     let error = phone.call_within("s__get_data", json!({}), time).await.unwrap_err();
     assert_eq!((error.code, error.retryable), (Code::ToolFailed, true));
     assert!(error.message.contains("can't be started"), "{error}");

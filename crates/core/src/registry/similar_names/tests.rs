@@ -1,4 +1,6 @@
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use tokio::time::Instant;
 
 use super::super::{Lease, Registry, SourceRetention};
 use crate::testkit::{answering_tool, slug};
@@ -15,7 +17,7 @@ fn registry(sources: &[(&str, &[&str])]) -> (std::sync::Arc<Registry>, Vec<Lease
 }
 
 #[test]
-fn a_wrong_source_or_a_misspelled_tool_is_found() {
+fn a_misspelled_tool_is_found_at_its_own_source() {
     let (registry, _leases) = registry(&[
         ("builtin", &["get_current_time", "read_file"]),
         ("phone", &["camera", "ring"]),
@@ -25,11 +27,12 @@ fn a_wrong_source_or_a_misspelled_tool_is_found() {
         ("builtin__get_current_time", &["get_current_time"][..]),
         ("get_curent_time", &["get_current_time"]),
         ("builtin/get_current_tme", &["get_current_time"]),
-        ("phoen__camera", &["phone__camera"]),
+        ("phone__camra", &["phone__camera"]),
         ("phone__Camera", &["phone__camera"]),
         ("camra", &["phone__camera"]),
-        ("tv__ring", &["pc__ring", "phone__ring"]),
-        ("phone__sing", &["pc__ring", "phone__ring"]),
+        ("tv__ring", &[]),
+        ("ringg", &["pc__ring", "phone__ring"]),
+        ("phone__sing", &["phone__ring"]),
         ("weather", &[]),
         ("phone__", &[]),
         ("", &[]),
@@ -41,7 +44,7 @@ fn a_wrong_source_or_a_misspelled_tool_is_found() {
 #[test]
 fn a_tool_that_the_caller_may_not_use_is_never_suggested() {
     let (registry, _leases) = registry(&[("phone", &["camera"]), ("pc", &["camera"])]);
-    let similar = registry.snapshot().similar_names("tv__camera", |id, _| id.source == slug("pc"));
+    let similar = registry.snapshot().similar_names("camra", |id, _| id.source == slug("pc"));
     assert_eq!(similar, ["pc__camera"]);
     assert!(registry.snapshot().similar_names("phone/camra", |_, _| false).is_empty());
 }

@@ -82,7 +82,7 @@ const KNOWN_TO_1: &[(&str, &[&str])] = &[
     ("chunk_reset", &[]),
     ("tool_call", &["id", "name", "args"]),
     ("tool_result", &["id", "name", "output"]),
-    ("debug_prompt", &["messages"]),
+    ("debug_prompt", &["messages", "estimated_tokens"]),
     ("done", &["full_response"]),
     ("aborted", &[]),
     ("error", &["message", "code"]),

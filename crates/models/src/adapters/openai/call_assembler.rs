@@ -168,10 +168,11 @@ impl PartialToolCall {
     }
 
     /// Emits the arguments that were not emitted yet. Nothing is emitted before the name is known. A name that no tool
-    /// has may be the first part of one, until the arguments begin.
+    /// has, or that is the beginning of another tool's name, may be the first part of one, until the arguments begin.
     fn report_progress(&mut self, at: usize, tools: &ToolSet, out: &mut ModelEventQueue) {
         let is_tool = tools.get(tools.original_name(&self.name)).is_some();
-        if self.name.is_empty() || (!is_tool && self.arguments.is_empty()) {
+        let is_complete = is_tool && !tools.has_longer_name(&self.name);
+        if self.name.is_empty() || (!is_complete && self.arguments.is_empty()) {
             return;
         }
         if self.reported_bytes.is_none() {

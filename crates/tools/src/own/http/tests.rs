@@ -299,7 +299,7 @@ fn an_invalid_definition_is_refused_with_the_reason() {
             "follow = true",
             &["id"],
             &["id", "q"],
-            "unknown field `follow`, expected one of `method`, `url`, `headers`, `body`, `result_pointer`, `timeout_s`, `allow_private_network`, `name`, `title`, `description`, `parameters`, `sequential`, `read_only`, `destructive`, `open_world`, `permissions`, `kind`",
+            "unknown field `follow`, expected one of `method`, `url`, `headers`, `body`, `result_pointer`, `timeout_s`, `allow_private_network`",
         ),
     ] {
         assert_eq!(refused(&format!("{url}\n{more}"), required, parameters), problem, "{more}");
