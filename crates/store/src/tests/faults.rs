@@ -149,7 +149,7 @@ async fn calls_continue_with_durability_each_too() {
 #[tokio::test]
 async fn a_record_that_can_never_be_written_blocks_no_other() {
     let folder = StoreHarness::new();
-    let store = folder.open_with(StoreOptions { window: options().window, ..short_timeouts() }).await;
+    let store = folder.open_with(options()).await;
     let trap = "CREATE TRIGGER trap BEFORE INSERT ON calls WHEN new.name = 'bad__one' \
          BEGIN SELECT raise(ABORT, 'no'); END";
     execute(&folder.database(), trap).await;
