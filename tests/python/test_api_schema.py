@@ -26,8 +26,9 @@ def api_schema(schema_gateway):
     return loaded
 
 
-#: Patterns over tools are a language of their own, of which JSON Schema can't say what is well-formed.
-PATTERNS = {"/api/policy/rules/{name}"}
+#: JSON Schema cannot describe everything that these accept: patterns over tools are a language of their own, and an
+#: attached picture must have the bytes of one.
+NOT_EXPRESSIBLE = {"/api/policy/rules/{name}", "/api/grants", "/api/chat", "/api/personas/{name}"}
 
 schema = (
     schemathesis.pytest.from_fixture("api_schema")
@@ -61,6 +62,6 @@ def test_api_schema(case, schema_gateway):
     case.call_and_validate(
         headers={"Authorization": f"Bearer {schema_gateway.owner_token}"},
         timeout=20,
-        excluded_checks=[positive_data_acceptance] if case.operation.path in PATTERNS else [],
+        excluded_checks=[positive_data_acceptance] if case.operation.path in NOT_EXPRESSIBLE else [],
     )
     assert schema_gateway.process.poll() is None, schema_gateway.log()

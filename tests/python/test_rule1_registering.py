@@ -49,7 +49,7 @@ BAD_PARAMETERS = {
 
 def cut(name):
     """A name in a message: at most 300 bytes."""
-    return name if len(name) <= 300 else name[:300] + "…"
+    return name[:300]
 
 
 async def check_one_bad(device, bad, name):

@@ -120,13 +120,38 @@ pub struct OwnerStatus {
 
 /// The state of the gateway. Only the owner sees all of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(untagged)]
 pub enum StatusView {
     /// For the owner.
     Owner(Box<OwnerStatus>),
     /// For other callers.
     Companion(CompanionStatus),
+}
+
+/// The owner's state has the fields of the other one too, so both schemas may match.
+#[cfg(feature = "openapi")]
+impl utoipa::PartialSchema for StatusView {
+    fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::schema::Schema> {
+        let of = utoipa::openapi::Ref::from_schema_name;
+        let any = utoipa::openapi::schema::AnyOfBuilder::new()
+            .item(of("OwnerStatus"))
+            .item(of("CompanionStatus"))
+            .description(Some("The state of the gateway. Only the owner sees all of it."));
+        utoipa::openapi::RefOr::T(any.build().into())
+    }
+}
+
+#[cfg(feature = "openapi")]
+impl utoipa::ToSchema for StatusView {
+    fn schemas(schemas: &mut Vec<(String, utoipa::openapi::RefOr<utoipa::openapi::schema::Schema>)>) {
+        schemas.push((OwnerStatus::name().into_owned(), <OwnerStatus as utoipa::PartialSchema>::schema()));
+        schemas.push((
+            CompanionStatus::name().into_owned(),
+            <CompanionStatus as utoipa::PartialSchema>::schema(),
+        ));
+        OwnerStatus::schemas(schemas);
+        CompanionStatus::schemas(schemas);
+    }
 }
 
 /// Body of `PUT /api/sessions/{id}`.

@@ -36,6 +36,6 @@ impl ToSchema for PersonaChangeSchema {
 
 fn tools(description: &str) -> ArrayBuilder {
     let kind: SchemaType = or_null(Type::Array);
-    let name = ObjectBuilder::new().schema_type(Type::String).pattern(Some("^[A-Za-z0-9_-]{1,64}$"));
+    let name = ObjectBuilder::new().schema_type(Type::String);
     ArrayBuilder::new().schema_type(kind).items(name).max_items(Some(500)).description(Some(description))
 }

@@ -67,7 +67,9 @@ pub(super) fn check_version_header(headers: &HeaderMap) -> Result<(), ErrorData>
 /// The error for the client, if header and request contradict each other, or if the request lacks a field.
 pub(super) fn lifecycle(headers: &HeaderMap, request: &IncomingRequest) -> Result<Lifecycle, ErrorData> {
     let header = version_header(headers)?;
-    if request.method == "initialize" {
+    // Since 2026-07-28, there is no such method, and the dispatcher says so.
+    let is_stateless = request.params.meta.protocol_version().is_some_and(|version| is_modern(&version));
+    if request.method == "initialize" && !is_stateless {
         check_initialize(headers, header.as_ref(), request)?;
         return Ok(Lifecycle::Session);
     }

@@ -81,7 +81,7 @@ public class HostileTest extends BridgeTest {
         // Data that can't be passed between processes arrives as an empty answer.
         assertFails(Hostile.OwnException.class, "tool_failed", "status");
         // An Error ends the process; a read-only call is repeated once.
-        assertFails(Hostile.Fatal.class, "tool_failed", "stopped");
+        assertFails(Hostile.Fatal.class, "tool_failed", "crashed");
         List<Bundle> runs = Scripted.runs();
         assertEquals(2, runs.size());
         assertEquals("the same id", runs.get(0).getString("request_id"), runs.get(1).getString("request_id"));
