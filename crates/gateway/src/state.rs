@@ -47,10 +47,10 @@ pub enum ReloadError {
 /// The maximum number of event streams is open.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum TooManyEventStreams {
-    /// In total.
+    /// All principals together have this many.
     #[error("{0} event streams are open already")]
     InTotal(usize),
-    /// Of this principal.
+    /// This principal alone has this many.
     #[error("this token has {0} event streams open already")]
     OfPrincipal(usize),
 }

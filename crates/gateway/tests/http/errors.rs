@@ -202,7 +202,7 @@ async fn a_body_with_very_many_values_is_refused_before_it_is_parsed() {
     }
 }
 
-/// Whatever a message quotes is cut. The place at the end of a parser's message stays.
+/// Messages cut the text that they quote. The place at the end of a parser's message stays.
 #[tokio::test]
 async fn an_error_never_repeats_a_long_input() {
     let bench = GatewayHarness::new().await;

@@ -1,4 +1,4 @@
-//! What version 1 clients need beyond single conversations, which `tests/data/version-1` has.
+//! Tests of version 1 clients with several connections. `tests/data/version-1` has their single conversations.
 
 use serde_json::json;
 use toolway_fake_models::ScriptedResponse;

@@ -37,7 +37,7 @@ pub use agent_folder::{AgentFolders, folder_name};
 pub use folder_merge::{MergedFolder, merge_agent_folders};
 pub use listed_folder::{BadListedFolder, ListedFolder};
 
-/// Where the shared folder and the agents' own folders are, under the data folder.
+/// Folder below the data folder that contains the shared folder and the agents' own folders.
 const FILES: &str = "files";
 
 /// Which files may be read and written, and by whom.

@@ -1,4 +1,4 @@
-//! What a check reports about calls: which tools ran, the ids of calls, and authorization screens.
+//! Tests of the report on calls: which tools ran, the ids of calls, and authorization screens.
 
 use parking_lot::Mutex;
 

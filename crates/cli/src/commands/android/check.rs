@@ -241,7 +241,7 @@ fn print_report(checked: &ProviderCheckReport, context: &CliContext) -> CliResul
     Ok(())
 }
 
-/// What ran of a tool, in one line.
+/// Describes in one line how far the check of a tool came.
 fn describe_tool(tool: &ToolCheck) -> String {
     let said = match tool.result {
         ToolCheckResult::Ran => return format!("{} ran", tool.tool),
