@@ -7,6 +7,7 @@ mod broken_object;
 
 use std::borrow::Cow;
 
+use memchr::memmem;
 use serde::de::DeserializeOwned;
 
 pub use broken_object::{BrokenMember, broken_members};
@@ -81,7 +82,7 @@ pub fn replace_lone_surrogates_except(json: &str, is_kept: impl Fn(usize) -> boo
 /// Positions of all escapes of half surrogate pairs in JSON text.
 pub fn lone_surrogates(json: &[u8]) -> impl Iterator<Item = usize> + '_ {
     // Escapes of the surrogates start with `\ud`, and most texts have none.
-    let has_any = json.windows(3).any(|bytes| matches!(bytes, [b'\\', b'u', b'd' | b'D']));
+    let has_any = [&br"\ud"[..], br"\uD"].iter().any(|escape| memmem::find(json, escape).is_some());
     let mut at = if has_any { 0 } else { json.len() };
     std::iter::from_fn(move || {
         while at < json.len() {

@@ -163,30 +163,15 @@ where
 /// recursion. Exact for valid JSON; other text is left to the parser to reject.
 #[must_use]
 pub fn nests_deeper_than(text: &str, limit: usize) -> bool {
-    let (mut depth, mut in_string, mut escaped) = (0usize, false, false);
-    for byte in text.bytes() {
-        if in_string {
-            match byte {
-                _ if escaped => escaped = false,
-                b'\\' => escaped = true,
-                b'"' => in_string = false,
-                _ => {}
-            }
-            continue;
-        }
+    let mut depth = 0_usize;
+    bytes_outside_strings(text.as_bytes()).any(|byte| {
         match byte {
-            b'"' => in_string = true,
-            b'{' | b'[' => {
-                depth += 1;
-                if depth > limit {
-                    return true;
-                }
-            }
+            b'{' | b'[' => depth += 1,
             b'}' | b']' => depth = depth.saturating_sub(1),
             _ => {}
         }
-    }
-    false
+        depth > limit
+    })
 }
 
 /// True if a JSON text has more values than `limit`: elements, members and the whole. Reads the text at most
@@ -198,29 +183,27 @@ pub fn has_more_values_than(text: &[u8], limit: usize) -> bool {
     if text.len() / 2 <= limit {
         return false;
     }
-    let (mut values, mut in_string, mut escaped) = (1_usize, false, false);
-    for byte in text {
-        if in_string {
-            match byte {
-                _ if escaped => escaped = false,
-                b'\\' => escaped = true,
-                b'"' => in_string = false,
-                _ => {}
-            }
-            continue;
+    let starts_value = |byte: &u8| matches!(byte, b',' | b'[' | b'{');
+    // The whole is a value too.
+    limit == 0 || bytes_outside_strings(text).filter(starts_value).nth(limit - 1).is_some()
+}
+
+/// The bytes of a JSON text that are not part of a string, without quotation marks.
+fn bytes_outside_strings(text: &[u8]) -> impl Iterator<Item = u8> + '_ {
+    let (mut is_in_string, mut is_escaped) = (false, false);
+    text.iter().copied().filter(move |byte| {
+        if !is_in_string {
+            is_in_string = *byte == b'"';
+            return !is_in_string;
         }
         match byte {
-            b'"' => in_string = true,
-            b',' | b'[' | b'{' => {
-                values += 1;
-                if values > limit {
-                    return true;
-                }
-            }
+            _ if is_escaped => is_escaped = false,
+            b'\\' => is_escaped = true,
+            b'"' => is_in_string = false,
             _ => {}
         }
-    }
-    false
+        false
+    })
 }
 
 #[cfg(test)]

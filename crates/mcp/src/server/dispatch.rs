@@ -12,6 +12,7 @@ use rmcp::model::{
     RequestMetaObject, SetLevelRequestParams, SubscribeRequestParams, UnsubscribeRequestParams,
     UpdateTaskParams,
 };
+use toolway_types::text::{MAX_QUOTE, truncate};
 use toolway_types::{RawJson, ToolError, ToolId};
 
 use super::call::{ClientToolCall, ResumeParams};
@@ -22,7 +23,7 @@ use super::era;
 use super::exchange::RequestIdentity;
 use super::exchange_run::ExchangeReply;
 use super::json_rpc::{IncomingRequest, RequestParams};
-use super::outgoing::{quoted, to_json};
+use super::outgoing::to_json;
 use super::protocol::{self, SUPPORTED_VERSIONS};
 use super::scoped_offerings;
 use super::scoped_server::ScopedServer;
@@ -144,7 +145,7 @@ impl RequestContext {
         let scope = &self.server.scope;
         let resolve = || scope.resolve_tool(&self.server.shared.engine, &name).map(ResolvedTool::into_id);
         let Some(tool) = self.tool.clone().or_else(resolve) else {
-            let words = ToolError::tool_not_available(&quoted(&name)).message;
+            let words = ToolError::tool_not_available(&truncate(&name, MAX_QUOTE)).message;
             return Err(ErrorData::invalid_params(words, None));
         };
         let profile = self.profile(meta);
@@ -240,7 +241,7 @@ fn finish(reply: ExchangeReply) -> Result<String, ErrorData> {
 }
 
 fn method_not_found(method: &str) -> ErrorData {
-    ErrorData::new(ErrorCode::METHOD_NOT_FOUND, quoted(method), None)
+    ErrorData::new(ErrorCode::METHOD_NOT_FOUND, truncate(method, MAX_QUOTE), None)
 }
 
 /// The error of an upstream's result that has another form than its method allows.

@@ -1,8 +1,6 @@
 //! Parser of the text that a client sends: one message, a batch, or the error that answers it (JSON-RPC 2.0, section
 //! 5.1). Ids and arguments keep their bytes.
 
-mod repair;
-
 use std::borrow::Cow;
 
 use rmcp::ErrorData;
@@ -11,10 +9,9 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
-use toolway_types::RawJson;
 use toolway_types::json::{MAX_VALUES, has_more_values_than, nests_deeper_than};
-
-use super::outgoing::quoted;
+use toolway_types::text::shorten_error;
+use toolway_types::{RawJson, foreign_json};
 
 /// Texts longer than this are parsed on a thread for blocking work, so that they do not delay others.
 pub(crate) const BLOCKING_PARSE_BYTES: usize = 256 << 10;
@@ -146,14 +143,14 @@ impl MessageError {
     }
 
     fn parse_error(error: &serde_json::Error) -> Self {
-        let words = format!("Parse error: {}", quoted(&error.to_string()));
+        let words = format!("Parse error: {}", shorten_error(&error));
         Self { id: None, error: ErrorData::parse_error(words, None) }
     }
 }
 
 /// Parses one text of at most `limit` bytes.
 pub(crate) fn parse(bytes: &[u8], limit: usize) -> ParsedText {
-    let repaired = repair::repair(bytes);
+    let repaired = foreign_json::repair(bytes);
     let text = repaired.trim_start_matches(BYTE_ORDER_MARK).trim_ascii();
     if text.is_empty() {
         return ParsedText::Empty;
@@ -182,7 +179,7 @@ pub(crate) fn parse(bytes: &[u8], limit: usize) -> ParsedText {
 
 /// The id of the request in this text, if it can be read.
 pub(crate) fn request_id_of(bytes: &[u8]) -> Option<Box<RawValue>> {
-    id_of(repair::repair(bytes).trim_start_matches(BYTE_ORDER_MARK))
+    id_of(foreign_json::repair(bytes).trim_start_matches(BYTE_ORDER_MARK))
 }
 
 fn id_of(text: &str) -> Option<Box<RawValue>> {
@@ -306,7 +303,7 @@ impl RequestParams {
 }
 
 fn invalid_params(error: &serde_json::Error) -> ErrorData {
-    let words: Cow<'static, str> = format!("Invalid params: {}", quoted(&error.to_string())).into();
+    let words: Cow<'static, str> = format!("Invalid params: {}", shorten_error(&error)).into();
     ErrorData::invalid_params(words, None)
 }
 

@@ -6,9 +6,6 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-/// Maximum length of text of a client that an error message repeats, in bytes.
-const MAX_QUOTED: usize = 200;
-
 /// The response to a request, with this result.
 pub(crate) fn result_message(id: &RawValue, result: &str) -> String {
     [r#"{"jsonrpc":"2.0","id":"#, id.get(), r#","result":"#, result, "}"].concat()
@@ -58,11 +55,6 @@ pub(crate) fn request(id: u64, request: &InputRequest) -> String {
 /// Serializes a value. The values here always have a JSON form.
 pub(crate) fn to_json<T: Serialize + ?Sized>(value: &T) -> String {
     serde_json::to_string(value).unwrap_or_else(|_| "null".to_owned())
-}
-
-/// Shortens text of a client for an error message.
-pub(crate) fn quoted(text: &str) -> String {
-    toolway_types::text::truncate(text, MAX_QUOTED)
 }
 
 #[cfg(test)]

@@ -54,9 +54,13 @@ fn strip_container(content: &str) -> Option<&str> {
     if let Some(label) = content.strip_prefix("[^") {
         return label.split_once("]:").map(|(_, inner)| inner);
     }
+    // Some readers need no space after the mark of a definition.
+    if let Some(inner) = content.strip_prefix([':', '~']) {
+        return Some(inner);
+    }
     let number = content.trim_start_matches(|c: char| c.is_ascii_digit());
     let inner = match content.len() - number.len() {
-        0 => content.strip_prefix(['-', '+', '*', ':', '~'])?,
+        0 => content.strip_prefix(['-', '+', '*'])?,
         _ => number.strip_prefix(['.', ')'])?,
     };
     inner.starts_with([' ', '\t']).then_some(inner)

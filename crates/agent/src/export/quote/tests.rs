@@ -124,6 +124,7 @@ fn only_headings_are_escaped() {
     {
         assert_eq!(block_quote(text), format!("> {text}\n"));
     }
+    assert_eq!(block_quote("term\n:# a"), "> term\n> :\\# a\n", "a heading in a definition");
     assert_eq!(block_quote("a\n\n---\nb"), "> a\n>\n> ***\n> b\n");
     assert_eq!(seen("## 9. Person"), "## 9. Person");
     assert_eq!(block_quote("```\n# a comment\n===\n```"), ">\n> ```\n> # a comment\n> ===\n> ```\n>\n");

@@ -73,3 +73,11 @@ fn an_error_repeats_little_of_what_was_sent() {
     assert_eq!(error.code.0, -32602);
     assert!(error.message.len() < 500, "{}", error.message.len());
 }
+
+#[test]
+fn an_error_repeats_only_a_part_of_a_clients_text() {
+    let long = "é".repeat(1_000_000);
+    let text = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"_meta":"{long}"}}}}"#);
+    let ParsedText::Invalid(invalid) = parse(text.as_bytes(), 8 << 20) else { panic!() };
+    assert!(invalid.error.message.contains("éé") && invalid.error.message.len() < 400);
+}

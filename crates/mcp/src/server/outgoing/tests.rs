@@ -26,9 +26,3 @@ fn a_request_of_the_server_has_its_method_and_parameters() {
     let params = json!({"_meta": {"progressToken": 7}});
     assert_eq!(said, json!({"jsonrpc": "2.0", "id": 7, "method": "roots/list", "params": params}));
 }
-
-#[test]
-fn an_error_repeats_only_the_start_of_a_clients_text() {
-    assert!(quoted(&"é".repeat(1_000_000)).len() < 300);
-    assert_eq!(quoted("short"), "short");
-}
