@@ -1,6 +1,7 @@
 """The REST API from its own OpenAPI document, through schemathesis: whatever it says it takes it
 takes, what it does not it refuses, and what it answers is what it said it would."""
 
+import json
 import re
 
 import pytest
@@ -26,6 +27,11 @@ def api_schema(schema_gateway):
     return loaded
 
 
+#: Invisible characters beyond the basic plane. Dialects of patterns write these in different ways, so the document
+#: leaves them out.
+INVISIBLE = re.compile("[\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]")
+
+
 def is_pattern(text):
     """True for a text with the special characters of patterns over tools."""
     return isinstance(text, str) and any(c in text for c in "[]{}!*?\\/")
@@ -35,7 +41,7 @@ def is_not_expressible(case):
     """True for a body that may be refused although it has the right form. Patterns over tools are a language of their
     own, and an attached image must have the bytes of one."""
     path, body = case.operation.path, case.body
-    if path == "/api/policy/rules/{name}":
+    if path == "/api/policy/rules/{name}" or INVISIBLE.search(json.dumps(body, ensure_ascii=False, default=str)):
         return True
     if not isinstance(body, dict):
         return False
