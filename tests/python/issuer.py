@@ -83,8 +83,12 @@ class Issuer(Server):
     def __init__(self):
         self.keys = {name: make() for name, (make, _) in KINDS.items()}
         self.codes = {}
+        # Queries of the authorization requests.
+        self.asked = []
         self.refresh = {}
         self.access = set()
+        # Granted scopes by access token.
+        self.scopes = {}
         self.registered = []
         self.refreshed = 0
         self.life_s = 3600
@@ -125,6 +129,7 @@ class Issuer(Server):
         if path == "/authorize":
             code = uuid.uuid4().hex
             self.codes[code] = query
+            self.asked.append(query)
             back = urlencode({"code": code, "state": query["state"]})
             return 302, {"location": f"{query['redirect_uri']}?{back}"}, ""
         if path == "/token" and method == "POST":
@@ -144,6 +149,7 @@ class Issuer(Server):
                 and asked["client_id"] == form["client_id"]
             )
         else:
+            asked = None
             good = self.refresh.pop(form["refresh_token"], None) == form["client_id"]
             self.refreshed += good
         if not good:
@@ -151,6 +157,7 @@ class Issuer(Server):
         access, refresh = uuid.uuid4().hex, uuid.uuid4().hex
         self.access = {access}
         self.refresh[refresh] = form["client_id"]
+        self.scopes[access] = (asked or {}).get("scope", "").split()
         return document(
             {
                 "access_token": access,
@@ -181,6 +188,9 @@ class Guarded(Server):
             return 401, {"www-authenticate": f'Bearer resource_metadata="{place}"'}, ""
         if method != "POST":
             return 405, {}, ""
+        return self.answer(body)
+
+    def answer(self, body):
         asked = json.loads(body)
         if "id" not in asked:
             return 202, {}, ""
@@ -198,3 +208,27 @@ class Guarded(Server):
         else:
             answer["error"] = {"code": -32601, "message": "method not found"}
         return document(answer)
+
+
+class GuardedByScope(Guarded):
+    """A server that takes `initialize` from everyone, and wants a scope for its list and another one for calls."""
+
+    NEEDED = {"tools/list": "basic", "tools/call": "write"}
+
+    def respond(self, method, path, query, headers, body):
+        if path == "/metadata":
+            named = {"resource": f"{self.url}/mcp", "authorization_servers": [self.issuer.url]}
+            return document({**named, "scopes_supported": ["profile"]})
+        if path == "/.well-known/oauth-protected-resource/mcp":
+            return 404, {}, ""
+        asked = json.loads(body or "{}").get("method")
+        if path != "/mcp" or method != "POST" or asked == "server/discover":
+            return (405 if path == "/mcp" else 404), {}, ""
+        token = (headers.get("authorization") or "").removeprefix("Bearer ")
+        needed = self.NEEDED.get(asked)
+        place = f'scope="{needed}", resource_metadata="{self.url}/metadata"'
+        if needed and token not in self.issuer.access:
+            return 401, {"www-authenticate": f"Bearer {place}"}, ""
+        if needed and needed not in self.issuer.scopes[token]:
+            return 403, {"www-authenticate": f'Bearer error="insufficient_scope", {place}'}, ""
+        return self.answer(body)

@@ -9,7 +9,7 @@ import time
 import httpx
 import pytest
 from gateway_process import Gateway, binary
-from issuer import KINDS, Guarded, Issuer
+from issuer import KINDS, Guarded, GuardedByScope, Issuer
 
 AUDIENCE = "api://toolway"
 LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
@@ -185,3 +185,37 @@ def test_a_removed_login_no_longer_works(issuer, tmp_path):
     assert not (data / "mcp-tokens" / "guarded").exists()
     assert subprocess.run(forget, check=False, capture_output=True).returncode != 0
     guarded.stop()
+
+
+def test_each_challenge_of_any_request_leads_to_a_login_that_meets_it(issuer, tmp_path):
+    """A server that names a scope at its list of tools, and another one at a call."""
+    guarded = GuardedByScope(issuer)
+    data = tmp_path / "data"
+    data.mkdir(mode=0o700)
+    (data / "mcp.toml").write_text(f'[servers.guarded]\nurl = "{guarded.url}/mcp"\n')
+    code, out, _ = login(data)
+    assert code == 0, out
+    assert [asked["scope"] for asked in issuer.asked] == ["basic"]
+    gateway = Gateway(data).start()
+    try:
+        headers = {"authorization": f"Bearer {gateway.owner_token}"}
+
+        def call():
+            url = f"{gateway.url}/api/tools/guarded__secret/call"
+            return httpx.post(url, json={"args": {}}, headers=headers)
+
+        def status():
+            return httpx.get(f"{gateway.url}/api/mcp/servers/guarded", headers=headers).json()["status"]
+
+        wait_for(lambda: status()["state"] == "connected")
+        refused = call()
+        assert refused.json()["code"] == "auth_required", refused.text
+        assert "toolway mcp login guarded" in refused.text
+        assert status()["state"] == "connected", "other tools still work"
+        code, out, _ = login(data)
+        assert code == 0, out
+        assert issuer.asked[1]["scope"] == "basic write"
+        assert "told" in wait_for(lambda: succeeded(call())).text
+    finally:
+        gateway.stop()
+        guarded.stop()

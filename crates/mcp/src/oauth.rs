@@ -26,6 +26,7 @@ mod pkce;
 mod scopes;
 mod serde_secret;
 pub mod store;
+mod stored_login;
 mod token;
 mod transport;
 mod well_known;

@@ -5,6 +5,7 @@ mod add;
 mod import;
 mod install;
 mod list;
+mod local_connection;
 mod login;
 mod remove;
 pub(crate) mod servers;

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use super::scopes;
+
 /// Maximum length of the header, in bytes.
 const MAX_HEADER: usize = 8 << 10;
 
@@ -46,6 +48,17 @@ impl BearerChallenge {
             }
         }
         scopes
+    }
+
+    /// Adds the scopes of an earlier challenge, and its metadata address if this one has none.
+    #[must_use]
+    pub(super) fn merge(&self, earlier: Self) -> Self {
+        let scopes = scopes::union(&earlier.scopes(), &self.scopes());
+        Self {
+            resource_metadata: self.resource_metadata.clone().or(earlier.resource_metadata),
+            scope: (!scopes.is_empty()).then(|| scopes.join(" ")),
+            error: self.error.clone(),
+        }
     }
 
     /// Returns true if the token was valid but lacked a scope.

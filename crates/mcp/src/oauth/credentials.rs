@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use secrecy::{ExposeSecret as _, SecretString};
+use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 
 use super::address::is_token_allowed;
@@ -52,16 +52,6 @@ impl fmt::Debug for OauthCredentials {
 }
 
 impl OauthCredentials {
-    /// Parses stored credentials. Returns `None` if they are unreadable; a new login replaces them.
-    pub(super) fn parse(text: &SecretString) -> Option<Self> {
-        serde_json::from_str(text.expose_secret()).ok()
-    }
-
-    /// Serializes the credentials for the store.
-    pub(super) fn to_secret_text(&self) -> SecretString {
-        serde_json::to_string(self).unwrap_or_default().into()
-    }
-
     /// Returns true if the token may be sent to the server at this address.
     pub(super) fn is_for(&self, server: &reqwest::Url) -> bool {
         reqwest::Url::parse(&self.resource).is_ok_and(|resource| is_token_allowed(&resource, server))

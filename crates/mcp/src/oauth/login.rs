@@ -81,13 +81,17 @@ impl PendingLogin {
         // Credentials of another issuer are useless here, and this issuer must not see them.
         let before =
             request.previous.filter(|it| it.issuer == at.issuer && it.resource == discovered.resource);
-        let adds_to: Vec<String> = match before {
-            Some(it) if !it.missing.is_empty() => it.scopes.iter().chain(&it.missing).cloned().collect(),
+        let challenged = request.challenge.scopes();
+        // A login that meets a challenge keeps the scopes of the one before.
+        let adds_to = match before {
+            Some(it) if !it.missing.is_empty() || !challenged.is_empty() => {
+                scopes::union(&it.scopes, &it.missing)
+            }
             _ => Vec::new(),
         };
         let scopes = scopes::select(ScopeCandidates {
             configured: &request.settings.scopes,
-            challenged: &request.challenge.scopes(),
+            challenged: &challenged,
             previous: &adds_to,
             resource: discovered.scopes.as_deref(),
             server: at.scopes.as_deref(),

@@ -3,6 +3,10 @@
 /// The scope that asks for a refresh token (OpenID Connect Core, section 11).
 const OFFLINE_ACCESS: &str = "offline_access";
 
+/// Maximum number of scopes to keep, and maximum length of each, in bytes. Servers choose them.
+const MAX_SCOPES: usize = 64;
+const MAX_SCOPE: usize = 256;
+
 /// The sources of scopes for a login.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct ScopeCandidates<'a> {
@@ -23,6 +27,8 @@ pub(super) fn select(known: ScopeCandidates<'_>) -> Vec<String> {
     let base = match known {
         ScopeCandidates { configured: set, .. } if !set.is_empty() => set,
         ScopeCandidates { challenged, .. } if !challenged.is_empty() => challenged,
+        // The scopes of the last login count more than a general list.
+        ScopeCandidates { previous, .. } if !previous.is_empty() => &[],
         ScopeCandidates { resource, .. } => resource.unwrap_or_default(),
     };
     let mut scopes = Vec::new();
@@ -37,6 +43,17 @@ pub(super) fn select(known: ScopeCandidates<'_>) -> Vec<String> {
         scopes.push(OFFLINE_ACCESS.to_owned());
     }
     scopes
+}
+
+/// Joins two lists without duplicates. Of too many scopes, the last ones stay.
+pub(super) fn union(first: &[String], second: &[String]) -> Vec<String> {
+    let mut joined: Vec<String> = Vec::new();
+    for scope in first.iter().chain(second).filter(|scope| !scope.is_empty() && scope.len() <= MAX_SCOPE) {
+        if !joined.contains(scope) {
+            joined.push(scope.clone());
+        }
+    }
+    joined.split_off(joined.len().saturating_sub(MAX_SCOPES))
 }
 
 #[cfg(test)]

@@ -567,17 +567,71 @@ async fn missing_scopes_are_noted_and_the_next_login_adds_them() {
     assert_eq!(case.token(&resource).await.as_deref(), Some("access-1"));
     case.login(&resource).await.unwrap();
     assert_eq!(server.state.lock().authorizations[1]["scope"], "read write");
-    // The refusal of a scope that was granted is not answered with a login.
+    // A scope that was granted and is refused again needs the person too: they may have to ask for more rights.
     assert_eq!(
         case.gateway.handle_challenge(&slug(), &resource.url, "Bearer", StatusCode::UNAUTHORIZED).await,
         Ok(ChallengeOutcome::RetryRequest)
     );
     let error = wants(&case.gateway, "write").await.unwrap_err();
-    assert_eq!(error.hint, None, "{error}");
+    assert!(error.message.contains("were granted: write"), "{error}");
+    assert_eq!(error.hint.as_deref(), Some("run `toolway mcp login server`"));
     // With a person there it is asked for at once.
     case.terminal.token(&slug(), &resource.url).await.unwrap();
     assert_eq!(wants(&case.terminal, "admin").await, Ok(ChallengeOutcome::RetryRequest));
     assert_eq!(server.state.lock().authorizations[2]["scope"], "read write admin");
+}
+
+/// MCP 2026-07-28, "Scope Selection Strategy": a server may accept `initialize` without a token and name its scopes and
+/// its metadata when the tools are listed.
+#[tokio::test]
+async fn a_challenge_of_any_request_is_met_by_the_next_login_in_another_program() {
+    let server = FakeAuthServer::start().await;
+    let resource = FakeResourceServer::start(&[&server]).await;
+    resource.state.lock().metadata = json!({ "scopes_supported": ["profile"] });
+    let case = OauthHarness::new();
+    let refuse = async |status, said: &str| {
+        let said = said.replace("URL", &resource.url);
+        case.gateway.handle_challenge(&slug(), &resource.url, &said, status).await
+    };
+    let said = "Bearer scope=\"basic\", resource_metadata=\"URL/metadata\"";
+    assert_eq!(refuse(StatusCode::UNAUTHORIZED, said).await, Ok(ChallengeOutcome::NeedsLogin));
+    assert!(case.terminal.has_recorded_challenge(&slug(), &resource.url).await.unwrap());
+    case.login(&resource).await.unwrap();
+    assert_eq!(server.state.lock().authorizations[0]["scope"], "basic");
+    assert_eq!(resource.state.lock().metadata_requests, ["/mcp/metadata"]);
+    assert!(!case.terminal.has_recorded_challenge(&slug(), &resource.url).await.unwrap());
+    assert_eq!(refuse(StatusCode::UNAUTHORIZED, "Bearer").await, Ok(ChallengeOutcome::RetryRequest));
+    // Two tools that want different scopes: the next login asks for both, and for what was granted.
+    for scope in ["write", "delete"] {
+        let said = format!("Bearer error=\"insufficient_scope\", scope=\"{scope}\"");
+        let error = refuse(StatusCode::FORBIDDEN, &said).await.unwrap_err();
+        assert_eq!(error.hint.as_deref(), Some("run `toolway mcp login server`"), "{error}");
+    }
+    case.login(&resource).await.unwrap();
+    assert_eq!(server.state.lock().authorizations[1]["scope"], "basic write delete");
+    let last = resource.state.lock().metadata_requests.last().cloned();
+    assert_eq!(last.as_deref(), Some("/mcp/metadata"), "the address of the first challenge is kept");
+}
+
+#[tokio::test]
+async fn a_scope_challenge_without_a_token_or_without_scopes_needs_a_login() {
+    let server = FakeAuthServer::start().await;
+    let resource = FakeResourceServer::start(&[&server]).await;
+    let case = OauthHarness::new();
+    let refuse =
+        async |status, said: &str| case.gateway.handle_challenge(&slug(), &resource.url, said, status).await;
+    let said = "Bearer error=\"insufficient_scope\", scope=\"basic\"";
+    assert_eq!(refuse(StatusCode::FORBIDDEN, said).await, Ok(ChallengeOutcome::NeedsLogin));
+    case.login(&resource).await.unwrap();
+    assert_eq!(server.state.lock().authorizations[0]["scope"], "basic");
+    refuse(StatusCode::UNAUTHORIZED, "Bearer").await.unwrap();
+    for status in [StatusCode::FORBIDDEN, StatusCode::UNAUTHORIZED] {
+        let error = refuse(status, "Bearer error=\"insufficient_scope\"").await.unwrap_err();
+        assert_eq!(error.hint.as_deref(), Some("run `toolway mcp login server`"), "{status} {error}");
+    }
+    // A refusal that names no scope problem is not one of the login.
+    let error = refuse(StatusCode::FORBIDDEN, "Bearer").await.unwrap_err();
+    assert_eq!(error.hint, None, "{error}");
 }
 
 #[tokio::test]

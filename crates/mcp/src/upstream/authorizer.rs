@@ -1,7 +1,8 @@
 //! The source of access tokens for servers at an address.
 
 use async_trait::async_trait;
-use http::StatusCode;
+use http::header::WWW_AUTHENTICATE;
+use http::{HeaderMap, StatusCode};
 use secrecy::SecretString;
 use toolway_types::Slug;
 
@@ -28,6 +29,13 @@ impl AuthorizeError {
         self.hint = Some(hint.into());
         self
     }
+}
+
+/// Joins the challenges of a response. A server may send each in a header of its own.
+#[must_use]
+pub fn challenge_header(headers: &HeaderMap) -> String {
+    let values = headers.get_all(WWW_AUTHENTICATE).iter().filter_map(|value| value.to_str().ok());
+    values.collect::<Vec<_>>().join(", ")
 }
 
 /// The reaction to a request that the server refused as unauthorized.

@@ -16,6 +16,7 @@ use toolway_mcp::oauth::store::FileTokenStore;
 use toolway_mcp::oauth::{BearerChallenge, OauthAuthorizer, OauthError, TokenStore as _};
 use toolway_types::Slug;
 
+use super::local_connection;
 use super::servers::{self, unknown_server_error};
 use crate::client::{ConnectArgs, target};
 use crate::context::CliContext;
@@ -27,6 +28,9 @@ use browser::{BrowserOptions, SystemBrowser};
 
 /// Maximum time to wait until the gateway has reconnected.
 const RECONNECT_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// Maximum time for requests that may bring a challenge.
+const CHALLENGE_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Flags of `mcp login`.
 #[derive(Debug, Args)]
@@ -65,12 +69,19 @@ pub(crate) async fn run(args: &LoginMcpServerArgs, context: &CliContext) -> CliR
     let defined =
         servers::load_definitions(&loaded, context)?.remove(slug.as_str()).map(|(definition, _)| definition);
     let oauth = build_oauth(&slug, &defined, &loaded, context);
-    let url = defined.ok_or_else(|| unknown_server_error(&args.name))?.url.ok_or_else(|| {
+    let definition = defined.ok_or_else(|| unknown_server_error(&args.name))?;
+    let url = definition.url.clone().ok_or_else(|| {
         CliError::new(format!("{slug} is a local program and has no login"))
             .with_code("mcp_no_login")
             .with_hint("pass credentials with env in its definition")
     })?;
-    let challenge = probe_server(&oauth, &slug, &url).await?;
+    let challenge = match oauth.probe(&url).await.map_err(|error| login_error(&slug, &error))? {
+        Some(challenge) => challenge,
+        None => {
+            find_later_challenge(&oauth, &slug, definition, &loaded, context).await?;
+            BearerChallenge::default()
+        }
+    };
     let before = oauth.credentials(&slug).await.ok().flatten();
     let visit = BrowserOptions {
         port: before.as_ref().and_then(|it| browser::loopback_port(it.redirect_uri())),
@@ -155,11 +166,24 @@ pub(super) fn remove_tokens(name: &str, context: &CliContext) -> CliResult<bool>
     store.remove(&slug).map_err(|error| CliError::new(error.to_string()).with_code("io"))
 }
 
-/// Returns the server's challenge to a request without a token. A server that only asks for a token on tool calls also
-/// allows login, if its metadata names an authorization server.
-async fn probe_server(oauth: &OauthAuthorizer, slug: &Slug, url: &str) -> CliResult<BearerChallenge> {
-    let challenge = oauth.probe(url).await.map_err(|error| login_error(slug, &error))?;
-    Ok(challenge.unwrap_or_default())
+/// Connects to a server that accepts its first request without a token, unless the gateway did so before. A challenge
+/// to a later request is stored for the login. A server that only asks for a token on tool calls also allows login, if
+/// its metadata names an authorization server.
+async fn find_later_challenge(
+    oauth: &OauthAuthorizer,
+    slug: &Slug,
+    definition: ServerDefinition,
+    loaded: &LoadedSettings,
+    context: &CliContext,
+) -> CliResult {
+    let url = definition.url.as_deref().unwrap_or_default();
+    if oauth.has_recorded_challenge(slug, url).await.is_ok_and(|recorded| recorded) {
+        return Ok(());
+    }
+    let wanted = [(slug.clone(), ServerDefinition { disabled: false, ..definition })].into();
+    let upstreams = local_connection::connect(wanted, loaded, context, CHALLENGE_TIMEOUT).await?;
+    upstreams.shut_down(local_connection::STOP_TIMEOUT).await;
+    Ok(())
 }
 
 fn login_error(slug: &Slug, error: &OauthError) -> CliError {

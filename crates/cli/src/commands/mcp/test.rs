@@ -2,18 +2,16 @@
 //! program connects to them itself.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
 use serde_json::json;
-use tokio::time::Instant;
 use toolway_api::mcp_servers::{McpServerDetail, McpServerList};
 use toolway_gateway::api_views::mcp_server_status;
-use toolway_gateway::mcp::standalone::{self, StandaloneUpstreamParts};
 use toolway_mcp::definition::ServerDefinition;
 use toolway_types::Slug;
 
+use super::local_connection;
 use super::servers::{
     has_gateway, load_definitions, load_settings, print_server, reconnect_and_wait, redacted_fields,
     unknown_server_error,
@@ -24,10 +22,6 @@ use crate::error::{CliError, CliResult};
 
 /// Maximum time for connecting. It is long because commands such as `uvx` may download programs first.
 const TEST_TIMEOUT: Duration = Duration::from_secs(90);
-/// Interval for polling the connection state.
-const POLL_INTERVAL: Duration = Duration::from_millis(50);
-/// Maximum time for stopping the servers that this program started.
-const STOP_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Flags of `mcp test`.
 #[derive(Debug, Args)]
@@ -119,22 +113,7 @@ async fn test_locally(name: Option<&str>, context: &CliContext) -> CliResult<Vec
         .iter()
         .filter_map(|(name, (definition, _))| Some((slug(name)?, definition.clone())))
         .collect();
-    let looked_up = wanted.clone();
-    let env = crate::tool_env::tool_env(context);
-    context.folder.create()?;
-    let upstreams = standalone::build_upstreams(StandaloneUpstreamParts {
-        data_dir: context.folder.path(),
-        settings: &loaded.settings,
-        tool_env: &env,
-        clock: Arc::clone(&context.clock),
-        definition: Arc::new(move |slug| looked_up.get(slug).cloned()),
-    });
-    upstreams.apply(wanted);
-    let end = Instant::now() + TEST_TIMEOUT;
-    let is_connecting = |state| state == toolway_mcp::upstream::UpstreamState::Connecting;
-    while upstreams.status().iter().any(|status| is_connecting(status.state)) && Instant::now() < end {
-        tokio::time::sleep(POLL_INTERVAL).await;
-    }
+    let upstreams = local_connection::connect(wanted, &loaded, context, TEST_TIMEOUT).await?;
     let mut found = Vec::new();
     for status in upstreams.status() {
         let name = status.slug.to_string();
@@ -152,6 +131,6 @@ async fn test_locally(name: Option<&str>, context: &CliContext) -> CliResult<Vec
         }
         found.push(server);
     }
-    upstreams.shut_down(STOP_TIMEOUT).await;
+    upstreams.shut_down(local_connection::STOP_TIMEOUT).await;
     Ok(found)
 }

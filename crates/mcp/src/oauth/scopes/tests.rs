@@ -15,6 +15,7 @@ fn scopes_are_chosen_in_the_order_of_the_specification() {
         ("own", "a", "", Some("c"), None, "own"),
         ("", "b", "a b", Some("c"), None, "a b"),
         ("own", "b", "own b", None, None, "own b"),
+        ("", "", "a b", Some("c"), None, "a b"),
         ("", "", "", Some("c"), Some("c offline_access"), "c offline_access"),
         ("", "", "", Some("c offline_access"), Some("offline_access"), "c offline_access"),
         ("", "", "", None, Some("offline_access"), ""),
@@ -31,4 +32,15 @@ fn scopes_are_chosen_in_the_order_of_the_specification() {
         };
         assert_eq!(select(known), list(asked), "{known:?}");
     }
+}
+
+#[test]
+fn joined_scopes_are_few_and_short() {
+    let many: Vec<String> = (0..70).map(|at| at.to_string()).collect();
+    let joined = union(&many, &list("a 69"));
+    assert_eq!(
+        (joined.len(), joined.first().unwrap().as_str(), joined.last().unwrap().as_str()),
+        (64, "7", "a")
+    );
+    assert_eq!(union(&["x".repeat(257), String::new()], &list("b b")), ["b"]);
 }

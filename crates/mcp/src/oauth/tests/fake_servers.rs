@@ -170,6 +170,8 @@ pub(super) struct FakeResourceState {
     pub(super) issuers: Vec<String>,
     /// Put over its metadata.
     pub(super) metadata: Value,
+    /// The paths at which its metadata was requested.
+    pub(super) metadata_requests: Vec<String>,
     /// Answers in its stead.
     pub(super) override_response: Option<(u16, &'static str)>,
 }
@@ -180,10 +182,11 @@ impl FakeResourceServer {
         let state = Arc::new(Mutex::new(FakeResourceState { issuers, ..FakeResourceState::default() }));
         let url: Arc<std::sync::OnceLock<String>> = Arc::default();
         let of = (Arc::clone(&state), Arc::clone(&url));
-        let document = move || {
+        let document = move |at: http::Uri| {
             let (state, url) = of.clone();
             async move {
-                let state = state.lock();
+                let mut state = state.lock();
+                state.metadata_requests.push(at.path().to_owned());
                 if let Some((status, text)) = state.override_response {
                     return (StatusCode::from_u16(status).unwrap(), text).into_response();
                 }
@@ -196,7 +199,8 @@ impl FakeResourceServer {
         };
         let wants = (StatusCode::UNAUTHORIZED, [("www-authenticate", "Bearer scope=\"from-the-challenge\"")]);
         let router = Router::new()
-            .route("/.well-known/oauth-protected-resource/mcp", get(document))
+            .route("/.well-known/oauth-protected-resource/mcp", get(document.clone()))
+            .route("/mcp/metadata", get(document))
             .route("/mcp", any(move || async move { wants }));
         let address = serve(router).await;
         url.set(address.clone()).unwrap();

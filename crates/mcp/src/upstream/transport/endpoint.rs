@@ -10,7 +10,7 @@ use secrecy::{ExposeSecret, SecretString};
 use toolway_types::Slug;
 use url::Url;
 
-use crate::upstream::authorizer::{Authorizer, ChallengeOutcome};
+use crate::upstream::authorizer::{Authorizer, ChallengeOutcome, challenge_header};
 use crate::upstream::error::UpstreamError;
 use crate::upstream::http_client::{UpstreamHttpClient, redirect_target};
 use crate::upstream::response_body::{StreamedResponse, read_excerpt};
@@ -105,14 +105,13 @@ impl HttpEndpoint {
                 continue;
             }
             let status = response.status();
-            let challenge = response.headers().get(WWW_AUTHENTICATE);
             let is_challenge = status == StatusCode::UNAUTHORIZED
-                || (status == StatusCode::FORBIDDEN && challenge.is_some());
+                || (status == StatusCode::FORBIDDEN && response.headers().contains_key(WWW_AUTHENTICATE));
             // The authorizer can't replace a key that the owner has set.
             if !is_challenge || self.headers.contains_key(AUTHORIZATION) {
                 return Ok(response);
             }
-            let challenge = challenge.and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned();
+            let challenge = challenge_header(response.headers());
             let said = read_excerpt(response).await;
             challenges += 1;
             if challenges > MAX_CHALLENGES {
