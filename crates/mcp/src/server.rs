@@ -27,6 +27,7 @@ mod notifications;
 mod outgoing;
 mod page_cache;
 mod pending_requests;
+mod principal_quota;
 mod protocol;
 mod restrictions;
 mod scoped_offerings;
@@ -36,7 +37,6 @@ mod session;
 mod sessions;
 mod tasks;
 mod tool_result;
-mod unread_responses;
 
 use std::sync::Arc;
 use std::time::Duration;

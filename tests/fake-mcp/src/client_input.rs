@@ -1,6 +1,7 @@
 //! Asks the client: with requests of the server before version 2026-07-28, and with a result that requests
-//! input since then.
+//! input since then. Several questions are asked at once.
 
+use futures_util::future::try_join_all;
 use rmcp::model::{
     ClientCapabilities, CreateMessageResult, ElicitRequestParams, ElicitResult, InputRequest, InputRequests,
     InputRequiredResult, InputResponses, ListRootsResult, ServerRequest,
@@ -58,21 +59,24 @@ pub(crate) async fn request_input(
     if is_modern(cx) && !open.is_empty() {
         return Ok(InputOutcome::InputRequired(open));
     }
-    for (key, question) in open {
-        let request = match question {
-            InputRequest::CreateMessage(request) => ServerRequest::CreateMessageRequest(request),
-            InputRequest::Elicitation(request) => ServerRequest::ElicitRequest(request),
-            InputRequest::ListRoots(request) => ServerRequest::ListRootsRequest(request),
-            other => return Err(ErrorData::internal_error(format!("cannot ask {other:?}"), None)),
-        };
-        let answer = cx.peer.send_request(request).await.map_err(|error| match error {
-            rmcp::ServiceError::McpError(error) => error,
-            error => ErrorData::internal_error(error.to_string(), None),
-        })?;
-        let answer = serde_json::to_value(answer).unwrap_or_default();
-        answers.insert(key, answer);
-    }
+    let ask = |(key, question)| async move { ask_client(cx, question).await.map(|answer| (key, answer)) };
+    answers.extend(try_join_all(open.into_iter().map(ask)).await?);
     Ok(InputOutcome::Answers(answers))
+}
+
+/// Asks with a request of the server.
+async fn ask_client(cx: &RequestContext<RoleServer>, question: InputRequest) -> Result<Value, ErrorData> {
+    let request = match question {
+        InputRequest::CreateMessage(request) => ServerRequest::CreateMessageRequest(request),
+        InputRequest::Elicitation(request) => ServerRequest::ElicitRequest(request),
+        InputRequest::ListRoots(request) => ServerRequest::ListRootsRequest(request),
+        other => return Err(ErrorData::internal_error(format!("cannot ask {other:?}"), None)),
+    };
+    let answer = cx.peer.send_request(request).await.map_err(|error| match error {
+        rmcp::ServiceError::McpError(error) => error,
+        error => ErrorData::internal_error(error.to_string(), None),
+    })?;
+    Ok(serde_json::to_value(answer).unwrap_or_default())
 }
 
 /// Creates the result that requests these answers.

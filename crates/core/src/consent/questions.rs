@@ -176,6 +176,12 @@ impl OpenQuestions {
         Ok(found.question)
     }
 
+    /// True if this question waits for an answer.
+    #[must_use]
+    pub fn is_open(&self, id: QuestionId) -> bool {
+        self.open.lock().contains_key(&id)
+    }
+
     /// Number of open questions.
     #[must_use]
     pub fn len(&self) -> usize {

@@ -399,12 +399,12 @@ async fn an_unknown_version_is_refused_with_the_supported_ones() {
 }
 
 /// Capabilities of a client that supports tasks.
-fn tasks() -> Value {
+pub(crate) fn tasks() -> Value {
     json!({"extensions": {"io.modelcontextprotocol/tasks": {}}, "elicitation": {"form": {}}})
 }
 
 /// Polls a task until it is in none of these states.
-async fn task_beyond(client: &mut McpTestClient<'_>, id: &Value, stages: &[&str]) -> Value {
+pub(crate) async fn task_beyond(client: &mut McpTestClient<'_>, id: &Value, stages: &[&str]) -> Value {
     let beyond = async {
         loop {
             let task = result(&client.request("tasks/get", json!({"taskId": id})).await).clone();

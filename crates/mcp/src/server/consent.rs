@@ -18,6 +18,11 @@ pub(crate) struct ConsentRequest {
 }
 
 impl ConsentRequest {
+    /// Returns true if the question still needs an answer.
+    pub(crate) fn is_open(&self) -> bool {
+        self.engine.questions().is_open(self.question.id)
+    }
+
     /// Submits the choice of the person at this client.
     pub(crate) fn submit_answer(&self, client: &ClientScope, answers: &InputResponses) {
         let (choice, scope) = choice_of(answers);

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use super::event_stream::{EventId, EventIds, EventReader, EventStream};
 use super::scoped_server::ScopedServer;
 use super::session::{ClientSession, DeclaredClient};
-use super::unread_responses::{UnreadPermit, UnreadResponses};
+use super::principal_quota::{PrincipalQuota, QuotaPermit};
 
 /// Retention of a response that was not read.
 const RETENTION: Duration = Duration::from_secs(60);
@@ -26,7 +26,7 @@ pub(crate) struct HttpSession {
     /// The stream of messages that belong to no request.
     own_stream: Arc<EventStream>,
     is_primed: bool,
-    unread: Arc<UnreadResponses>,
+    unread: Arc<PrincipalQuota>,
     requests: Mutex<RequestStreams>,
 }
 
@@ -41,7 +41,7 @@ struct RequestStreams {
 struct RequestStream {
     stream: Arc<EventStream>,
     /// Set while the response waits to be read.
-    waiting: Option<(Instant, UnreadPermit)>,
+    waiting: Option<(Instant, QuotaPermit)>,
 }
 
 impl HttpSession {
@@ -50,7 +50,7 @@ impl HttpSession {
     pub(crate) fn open(
         server: ScopedServer,
         declared: DeclaredClient,
-        unread: Arc<UnreadResponses>,
+        unread: Arc<PrincipalQuota>,
     ) -> (Arc<Self>, String) {
         // Older official SDKs raise an exception for an event without data.
         let is_primed = declared.version.as_str() >= "2025-11-25";

@@ -39,6 +39,14 @@ impl PendingAnswer {
         }
     }
 
+    /// Returns true if no one waits for the answers any more.
+    pub(crate) fn is_closed(&self) -> bool {
+        match self {
+            Self::Answers(to) => to.is_closed(),
+            Self::Consent(consenting) => !consenting.is_open(),
+        }
+    }
+
     /// Resolves when no one waits for the answers any more, if that can be detected.
     pub(crate) async fn closed(&mut self) {
         match self {

@@ -11,9 +11,9 @@ use toolway_types::PrincipalId;
 
 use super::client_scope::ClientScope;
 use super::http_session::HttpSession;
+use super::principal_quota::PrincipalQuota;
 use super::scoped_server::ScopedServer;
 use super::session::DeclaredClient;
-use super::unread_responses::UnreadResponses;
 
 /// The id of a session, as in its header.
 pub(crate) type SessionId = Arc<str>;
@@ -34,7 +34,7 @@ pub struct McpSessionLimits {
 pub struct McpSessions {
     limits: McpSessionLimits,
     bindings: Mutex<HashMap<SessionId, SessionBinding>>,
-    unread: Arc<UnreadResponses>,
+    unread: Arc<PrincipalQuota>,
     /// Held while a session is created, so that the limits are exact.
     creation: Mutex<()>,
     /// The number of sessions over own connections, by principal.

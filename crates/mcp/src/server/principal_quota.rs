@@ -1,4 +1,4 @@
-//! The limits of responses that wait for their clients to read them again: in total, and for each principal.
+//! Limits on the size of something that waits: in total, and for each principal.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,24 +10,24 @@ use toolway_types::PrincipalId;
 const MAX_BYTES: usize = 64 << 20;
 /// Maximum size for one principal, in bytes.
 const MAX_BYTES_PER_PRINCIPAL: usize = 16 << 20;
-/// Bytes that a response counts in addition to its own.
+/// Bytes that each item counts in addition to its own.
 const OVERHEAD_BYTES: usize = 1 << 10;
 
-/// The sizes of the responses that wait.
+/// The sizes of the items that wait, such as unread responses or open questions.
 #[derive(Debug, Default)]
-pub(crate) struct UnreadResponses(Mutex<HashMap<PrincipalId, usize>>);
+pub(crate) struct PrincipalQuota(Mutex<HashMap<PrincipalId, usize>>);
 
-/// The permit of one response. It counts until it is dropped.
+/// The permit of one item. It counts until it is dropped.
 #[derive(Debug)]
-pub(crate) struct UnreadPermit {
-    all: Arc<UnreadResponses>,
+pub(crate) struct QuotaPermit {
+    all: Arc<PrincipalQuota>,
     principal: PrincipalId,
     bytes: usize,
 }
 
-impl UnreadResponses {
-    /// Acquires a permit for a response of this size. `None` if a limit is reached.
-    pub(crate) fn acquire(self: &Arc<Self>, principal: &PrincipalId, bytes: usize) -> Option<UnreadPermit> {
+impl PrincipalQuota {
+    /// Acquires a permit for an item of this size. `None` if a limit is reached.
+    pub(crate) fn acquire(self: &Arc<Self>, principal: &PrincipalId, bytes: usize) -> Option<QuotaPermit> {
         let bytes = bytes.saturating_add(OVERHEAD_BYTES);
         let mut sizes = self.0.lock();
         let all: usize = sizes.values().sum();
@@ -36,11 +36,11 @@ impl UnreadResponses {
             return None;
         }
         sizes.insert(principal.clone(), own + bytes);
-        Some(UnreadPermit { all: Arc::clone(self), principal: principal.clone(), bytes })
+        Some(QuotaPermit { all: Arc::clone(self), principal: principal.clone(), bytes })
     }
 }
 
-impl Drop for UnreadPermit {
+impl Drop for QuotaPermit {
     fn drop(&mut self) {
         let mut sizes = self.all.0.lock();
         let Some(size) = sizes.get_mut(&self.principal) else { return };
@@ -57,8 +57,8 @@ mod tests {
 
     #[test]
     fn one_principal_gets_a_part_and_all_together_the_whole() {
-        let unread = Arc::<UnreadResponses>::default();
-        let acquire = |name: &str, mib: usize| unread.acquire(&PrincipalId::from(name), mib << 20);
+        let quota = Arc::<PrincipalQuota>::default();
+        let acquire = |name: &str, mib: usize| quota.acquire(&PrincipalId::from(name), mib << 20);
         let first = acquire("a", 15);
         assert!(first.is_some() && acquire("a", 1).is_none(), "one principal has 16 MiB");
         let others: Vec<_> = ["b", "c", "d"].iter().filter_map(|name| acquire(name, 15)).collect();
