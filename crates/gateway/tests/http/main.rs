@@ -39,6 +39,7 @@ mod mcp_http;
 mod mcp_plain;
 #[cfg(test)]
 mod mcp_servers;
+#[cfg(test)]
 mod mcp_tasks;
 #[cfg(test)]
 mod models;

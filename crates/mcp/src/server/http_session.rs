@@ -10,9 +10,9 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::event_stream::{EventId, EventIds, EventReader, EventStream};
+use super::principal_quota::{PrincipalQuota, QuotaPermit};
 use super::scoped_server::ScopedServer;
 use super::session::{ClientSession, DeclaredClient};
-use super::principal_quota::{PrincipalQuota, QuotaPermit};
 
 /// Retention of a response that was not read.
 const RETENTION: Duration = Duration::from_secs(60);
