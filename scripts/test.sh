@@ -5,8 +5,8 @@
 #   scripts/test.sh all    everything
 #   scripts/test.sh fast   without the end-to-end, Python and Java parts
 #
-# A failed step does not prevent the next one. The exit code is 0 only if nothing failed. `all` runs the tests in
-# Python and the lints beside the tests in Rust, because tests mostly wait.
+# A failed step does not prevent the next one. The exit code is 0 only if nothing failed. `all` runs all other steps
+# beside the tests in Rust, because tests mostly wait.
 set -uo pipefail
 
 # --help prints the comment above.
@@ -51,8 +51,19 @@ check() {
 
 # start NAME COMMAND...: starts a step beside the next ones. `finish NAME` prints its output.
 start() {
-    "${@:2}" >"$work/$1.out" 2>&1 &
+    {
+        "${@:2}" >"$work/$1.out" 2>&1
+        local status=$?
+        : >"$work/$1.ended"
+        exit $status
+    } &
     pids[$1]=$!
+}
+
+# after NAME COMMAND...: runs a command once the step NAME has ended, also if it failed.
+after() {
+    until [ -e "$work/$1.ended" ]; do sleep 1; done
+    "${@:2}"
 }
 
 # finish NAME: waits for a step that runs beside others, and returns its exit code.
@@ -109,37 +120,39 @@ PYTHON
     [ "$status" -eq 0 ] && [ "$bad" -eq 0 ] && [ "$ok" -gt 0 ] || step_failed "$name" "$bad"
 }
 
-# finish_python_tests NAME: waits for pytest and reads the results from its report.
-finish_python_tests() {
+# finish_check NAME: finishes a step without tests of its own.
+finish_check() { finish "$1" || step_failed "$1"; }
+
+# finish_tests NAME REPORTS...: waits for a step and reads the results from its JUnit reports.
+finish_tests() {
     finish "$1"
-    count_reports "$1" $? "$work/python.xml"
+    count_reports "$1" $? "${@:2}"
 }
 
-# conformance_tests NAME: runs the conformance suite of MCP, with one test for each required scenario.
-conformance_tests() {
-    title "$1"
-    scripts/conformance.sh --junit "$work/conformance.xml"
-    count_reports "$1" $? "$work/conformance.xml"
-}
+# Folder of Maven's results.
+java_build=$target_dir/android/build
 
-# java_tests NAME: runs all modules of android/ and reads the results from Maven's reports. Maven does not contact a
-# registry for cached packages.
+# java_tests: runs all modules of android/. Maven does not contact a registry for cached packages.
 java_tests() {
-    title "$1"
-    local build=$target_dir/android/build reports status
-    rm -rf "$build"/*/surefire-reports
+    rm -rf "$java_build"/*/surefire-reports
     # Tests build manifests with aapt, which is also in an Android SDK.
     if [ -n "${ANDROID_HOME:-}" ]; then
         PATH="$PATH:$(find "$ANDROID_HOME/build-tools" -mindepth 1 -maxdepth 1 | sort -V | tail -n 1)"
     fi
     # A failed test does not stop the others, so the reports show the failures.
-    mvn -q -B -f android/pom.xml test --fail-at-end -Dmaven.test.failure.ignore=true "-Dtoolway.build=$build" \
+    mvn -q -B -f android/pom.xml test --fail-at-end -Dmaven.test.failure.ignore=true "-Dtoolway.build=$java_build" \
         "-Dtoolway.bin=$TOOLWAY_BIN" \
         "-Dtoolway.jni=$target_dir/debug/libtoolway_android_jni.so" \
         "-Dtoolway.fakeModels=$target_dir/debug/fake-models" \
         "-Dtoolway.apks=$target_dir/android"
-    status=$?
-    mapfile -t reports < <(find "$build" -path '*/surefire-reports/TEST-*.xml')
+}
+
+# finish_java_tests NAME: waits for Maven and reads the results from its reports.
+finish_java_tests() {
+    local reports
+    finish "$1"
+    local status=$?
+    mapfile -t reports < <(find "$java_build" -path '*/surefire-reports/TEST-*.xml')
     count_reports "$1" "$status" ${reports[@]+"${reports[@]}"}
 }
 
@@ -162,20 +175,26 @@ lints=(cargo clippy $locked --workspace --all-targets -- -D warnings)
 # dependencies have the same features in all of them and are compiled once.
 check "build" cargo build $locked --workspace
 if [ "$mode" = all ]; then
+    # The longest step starts first. Steps of one chain run one after the other, so that at most three use the
+    # processor besides the tests in Rust.
     start "tests in Python" when_tests_are_compiled \
         "$venv/bin/python" -m pytest tests/python --junitxml="$work/python.xml"
+    start "apps for Android" when_tests_are_compiled scripts/android.sh
+    start "content of the apps for Android" after "apps for Android" scripts/check-android.sh
+    start "tests in Java" after "content of the apps for Android" java_tests
+    start "conformance of MCP" after "tests in Java" scripts/conformance.sh --junit "$work/conformance.xml"
     start "lints" when_tests_are_compiled nice -n 10 "${lints[@]}"
-    start "links in Rust's documentation" when_tests_are_compiled nice -n 10 \
+    start "links in Rust's documentation" after "lints" nice -n 10 \
         env RUSTDOCFLAGS="-D rustdoc::broken_intra_doc_links" cargo doc $locked --workspace --no-deps
     cargo_tests "tests in Rust" --workspace
     : >"$work/tests-ended"
-    conformance_tests "conformance of MCP"
-    check "apps for Android" scripts/android.sh
-    check "what is in the apps for Android" scripts/check-android.sh
-    java_tests "tests in Java"
-    finish_python_tests "tests in Python"
-    finish "lints" || step_failed "lints"
-    finish "links in Rust's documentation" || step_failed "links in Rust's documentation"
+    finish_check "apps for Android"
+    finish_check "content of the apps for Android"
+    finish_java_tests "tests in Java"
+    finish_tests "conformance of MCP" "$work/conformance.xml"
+    finish_tests "tests in Python" "$work/python.xml"
+    finish_check "lints"
+    finish_check "links in Rust's documentation"
 else
     cargo_tests "tests in Rust" --workspace --exclude toolway-tests --features toolway-wire/schema
     cargo_tests "repository checks" --workspace \
