@@ -15,7 +15,7 @@ pub(crate) const PAYLOAD: usize = 64;
 /// measured.
 #[derive(Debug, Parser)]
 #[command(name = "toolway-load", version, args_conflicts_with_subcommands = true)]
-#[command(group(ArgGroup::new("mode").args(["idle", "register", "start", "turns", "mcp", "table", "self_check"])))]
+#[command(group(ArgGroup::new("mode").args(["idle", "register", "start", "turns", "mcp", "instructions", "table", "self_check"])))]
 pub(crate) struct LoadBenchArgs {
     /// A part that the harness runs in a separate process.
     #[command(subcommand)]
@@ -76,6 +76,12 @@ pub(crate) struct LoadBenchArgs {
     /// harness].
     #[arg(long, env = "TOOLWAY_LOAD_PLAIN", value_name = "PATH")]
     pub(crate) mcp_server: Option<PathBuf>,
+    /// Count the gateway's instructions per call with callgrind. Requires valgrind.
+    #[arg(long)]
+    pub(crate) instructions: bool,
+    /// File for callgrind's profile, for `callgrind_annotate` (with --instructions).
+    #[arg(long, value_name = "FILE", requires = "instructions")]
+    pub(crate) profile: Option<PathBuf>,
     /// Measure everything that has a goal, and print one table.
     #[arg(long)]
     pub(crate) table: bool,

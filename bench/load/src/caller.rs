@@ -145,38 +145,52 @@ impl BenchCaller {
     /// Makes one call after the other until `until`. The caller of this function limits the waiting time.
     pub(crate) async fn closed_loop(&mut self, until: Instant, tally: &mut CallTally) {
         loop {
-            let (id, frame) = self.next_frame();
-            let sent = Instant::now();
-            if let Err(error) = self.socket.send(frame).await {
-                return self.give_up(error.to_string(), tally);
-            }
-            let (received, refusal) = loop {
-                let text = match self.socket.next().await {
-                    Some(Ok(Message::Text(text))) => text,
-                    Some(Ok(Message::Close(frame))) => {
-                        let why = frame.map(|frame| frame.to_string()).unwrap_or_default();
-                        return self.give_up(format!("closed by the gateway {why}"), tally);
-                    }
-                    Some(Ok(_)) => continue,
-                    Some(Err(error)) => return self.give_up(error.to_string(), tally),
-                    None => return self.give_up("the connection ended", tally),
-                };
-                let received = Instant::now();
-                match self.calls.parse_reply(&text) {
-                    Some(answered) if answered.id == Some(id) => break (received, answered.refusal),
-                    Some(CallReply { id: None, refusal }) => break (received, refusal),
-                    Some(_) => tally.count_error("answer to another call"),
-                    None => {}
-                }
-            };
-            match refusal {
-                None => tally.latencies.record(received - sent),
-                Some(kind) => tally.count_error(kind),
-            }
-            if received >= until {
-                return;
+            match self.call_once(tally).await {
+                Ok(received) if received >= until => return,
+                Ok(_) => {}
+                Err(why) => return self.give_up(why, tally),
             }
         }
+    }
+
+    /// Makes `count` calls, one after the other. The caller of this function limits the waiting time.
+    pub(crate) async fn make_calls(&mut self, count: usize, tally: &mut CallTally) {
+        for _ in 0..count {
+            if let Err(why) = self.call_once(tally).await {
+                return self.give_up(why, tally);
+            }
+        }
+    }
+
+    /// Makes one call. Returns the time of its answer, or the reason why the connection is lost.
+    async fn call_once(&mut self, tally: &mut CallTally) -> Result<Instant, String> {
+        let (id, frame) = self.next_frame();
+        let sent = Instant::now();
+        self.socket.send(frame).await.map_err(|error| error.to_string())?;
+        let (received, refusal) = loop {
+            let text = match self.socket.next().await {
+                Some(Ok(Message::Text(text))) => text,
+                Some(Ok(Message::Close(frame))) => {
+                    let why = frame.map(|frame| frame.to_string()).unwrap_or_default();
+                    return Err(format!("closed by the gateway {why}"));
+                }
+                Some(Ok(_)) => continue,
+                Some(Err(error)) => return Err(error.to_string()),
+                None => return Err("the connection ended".to_owned()),
+            };
+            let received = Instant::now();
+            match self.calls.parse_reply(&text) {
+                Some(answered) if answered.id == Some(id) => break (received, answered.refusal),
+                Some(CallReply { id: None, refusal }) => break (received, refusal),
+                Some(_) => tally.count_error("answer to another call"),
+                None => {}
+            }
+        };
+        match refusal {
+            None => tally.latencies.record(received - sent),
+            Some(kind) => tally.count_error(kind),
+        }
+        Ok(received)
     }
 
     /// Counts the call in flight as failed and stops using the connection.

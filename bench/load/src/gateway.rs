@@ -28,6 +28,8 @@ pub(crate) struct GatewayLaunchOptions {
     pub(crate) workers: Option<usize>,
     /// Number of files that it may open.
     pub(crate) open_files: u64,
+    /// Program that runs the gateway, with its arguments; empty to run it directly.
+    pub(crate) wrapper: Vec<String>,
 }
 
 impl GatewayLaunchOptions {
@@ -42,7 +44,7 @@ impl GatewayLaunchOptions {
             None => beside.into_iter().chain(target).find(|candidate| candidate.is_file()),
         };
         match path {
-            Some(path) if path.is_file() => Ok(Self { path, workers, open_files: 1024 }),
+            Some(path) if path.is_file() => Ok(Self { path, workers, open_files: 1024, wrapper: Vec::new() }),
             Some(path) => unexpected(format!("there is no gateway at {}", path.display())),
             None => unexpected(
                 "no gateway was found beside the harness; build it (cargo build --profile dist --package toolway) or name it with --gateway",
@@ -96,11 +98,14 @@ impl BenchGateway {
     /// Starts a gateway with a data folder that may have been used before.
     pub(crate) async fn start_in(settings: &GatewayLaunchOptions, folder: TempDir) -> Result<Self> {
         let data = folder.path().join("data");
+        let gateway = settings.path.display().to_string();
         let args = ["serve", "--listen", "127.0.0.1:0", "--no-local-device", "--json", "--data-dir"];
+        let args = args.into_iter().map(str::to_owned).chain([data.display().to_string()]);
+        let mut command = settings.wrapper.iter().cloned().chain([gateway]).chain(args);
         let program = ChildProgram {
             name: "gateway",
-            path: settings.path.clone(),
-            args: args.into_iter().map(str::to_owned).chain([data.display().to_string()]).collect(),
+            path: command.next().unwrap_or_default().into(),
+            args: command.collect(),
             env: settings
                 .workers
                 .map(|workers| ("TOOLWAY_WORKERS".to_owned(), workers.to_string()))

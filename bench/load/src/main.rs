@@ -2,7 +2,7 @@
 //! run.
 //!
 //! `load` is the main measurement; `idle_devices`, `registration`, `startup`, `chat` and `mcp` are the others, and
-//! `suite` runs all of them. `connections` opens devices and callers on a gateway or on the relay,
+//! `suite` runs all of them. `instructions` counts instead of measuring time. `connections` opens devices and callers on a gateway or on the relay,
 //! `target_measurement` makes calls and counts them, `rounds` alternates two targets, and `device_processes` holds
 //! devices in separate processes.
 
@@ -19,6 +19,7 @@ mod gateway;
 mod http;
 mod idle_devices;
 mod input_lines;
+mod instructions;
 mod load;
 mod mcp;
 mod output;
@@ -115,6 +116,10 @@ async fn run(args: &LoadBenchArgs) -> Result<bool> {
     }
     if args.mcp {
         return print_report(&mcp::measure(&mcp_plan(args, settings()?), lengths).await?, args);
+    }
+    if args.instructions {
+        let report = instructions::measure(&settings()?, args.profile.as_deref()).await?;
+        return print_report(&report, args);
     }
     if args.table {
         let mcp = mcp_plan(args, settings()?);

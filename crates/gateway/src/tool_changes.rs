@@ -3,8 +3,9 @@
 //! without identity have no earlier version.
 
 mod document;
+mod fingerprint_cache;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use similar::TextDiff;
@@ -14,6 +15,8 @@ use toolway_store::{
     LazySpecDocument, RegisteredSpec, SourceSpecs, SpecFingerprint, SpecRow, Store, StoreError,
 };
 use toolway_types::{Clock, Slug, ToolId, ToolName};
+
+use self::fingerprint_cache::FingerprintCache;
 
 /// Maximum number of registrations in the queue; a source that registers more waits.
 const MAX_QUEUED: usize = 1024;
@@ -33,6 +36,7 @@ pub(crate) struct ToolChangeTracker {
     clock: Arc<dyn Clock>,
     queue: mpsc::Sender<RegisteredSpecs>,
     queue_capacity: Arc<Semaphore>,
+    fingerprints: Arc<FingerprintCache>,
     /// Locked from reading the stored specs until marking, so that no mark is older than another.
     marking: tokio::sync::Mutex<()>,
 }
@@ -66,19 +70,19 @@ struct FingerprintedSpec {
 /// The last registered specs of a source, by name.
 type SpecsByTool = BTreeMap<ToolName, FingerprintedSpec>;
 
-/// Returns the fingerprints of all specs of a batch. Equal specs are shared, so each is hashed once. If a
+/// Returns the fingerprints of all specs of a batch. If a
 /// source registered a tool twice, the second spec is in another round: the first is accepted, and the second
 /// is a change. Rounds are small, because call records wait while one is written.
-fn fingerprint_batch(batch: Vec<RegisteredSpecs>) -> Vec<BTreeMap<Slug, SpecsByTool>> {
-    let mut made = HashMap::<*const ToolSpec, SpecFingerprint>::new();
+fn fingerprint_batch(
+    batch: Vec<RegisteredSpecs>,
+    fingerprints: &FingerprintCache,
+) -> Vec<BTreeMap<Slug, SpecsByTool>> {
     let mut rounds = Vec::new();
     let mut round = BTreeMap::<Slug, SpecsByTool>::new();
     let mut in_round = 0;
     for RegisteredSpecs { source, specs, .. } in batch {
         for spec in specs {
-            // All specs of the batch were alive when it began, so no two of them have the same address.
-            let address = Arc::as_ptr(&spec);
-            let fingerprint = *made.entry(address).or_insert_with(|| document::fingerprint(&spec));
+            let fingerprint = fingerprints.fingerprint(&spec);
             let is_another = |seen: &FingerprintedSpec| seen.fingerprint != fingerprint;
             let clashes = round.get(&source).and_then(|specs| specs.get(spec.name())).is_some_and(is_another);
             if clashes || in_round >= SPECS_PER_ROUND {
@@ -141,6 +145,7 @@ impl ToolChangeTracker {
             clock,
             queue,
             queue_capacity: Arc::new(Semaphore::new(MAX_QUEUED_KIB)),
+            fingerprints: Arc::default(),
             marking: Default::default(),
         });
         changes.reload().await?;
@@ -190,7 +195,9 @@ impl ToolChangeTracker {
     }
 
     async fn compare(&self, batch: Vec<RegisteredSpecs>) {
-        let rounds = tokio::task::spawn_blocking(move || fingerprint_batch(batch)).await.unwrap_or_default();
+        let fingerprints = self.fingerprints.clone();
+        let hashed = tokio::task::spawn_blocking(move || fingerprint_batch(batch, &fingerprints));
+        let rounds = hashed.await.unwrap_or_default();
         for round in &rounds {
             let Err(error) = self.record_specs(round).await else { continue };
             tracing::warn!(%error, "cannot compare tools with their accepted versions");

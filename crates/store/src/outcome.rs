@@ -46,10 +46,11 @@ fn value_weight(value: &serde_json::Value) -> usize {
 
 /// Serializes the envelope to at most `cap` bytes.
 pub(crate) fn encode(outcome: &Outcome, cap: usize) -> String {
-    let mut text = Vec::with_capacity(weight(outcome) + 64);
-    let written = serde_json::to_writer(&mut text, &ResultEnvelope(outcome)).is_ok();
-    let text = String::from_utf8(text).unwrap_or_default();
-    if written && text.len() <= cap {
+    let mut text = String::with_capacity(weight(outcome) + 64);
+    text.push('{');
+    ResultEnvelope(outcome).push_members(&mut text);
+    text.push('}');
+    if text.len() <= cap {
         return text;
     }
     let head = match outcome {

@@ -4,7 +4,7 @@
 //! The first spec of a tool is approved automatically. A tool that is no longer offered keeps its row, so
 //! that it cannot return with another spec.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -368,7 +368,7 @@ async fn write(
     let failed = || StoreError::database(WRITING);
     let mut transaction = conn.begin_with("BEGIN IMMEDIATE").await.map_err(failed())?;
     let known = of_pairs(&mut *transaction, &noted).await?;
-    let mut documents = DocumentBatch::default();
+    let mut documents = DocumentBatch::of_stored(&mut transaction, notes).await?;
     let mut lines = Vec::new();
     for (source, specs) in notes {
         let held = count_of(&mut *transaction, source).await?;
@@ -404,16 +404,36 @@ async fn write(
     Ok((rows, bytes))
 }
 
-/// The documents written in one transaction.
+/// The documents of one transaction.
 #[derive(Default)]
 struct DocumentBatch {
     /// Lengths of the documents.
     lengths: HashMap<SpecFingerprint, usize>,
+    /// Fingerprints of the documents that are stored or were just written.
     written: HashSet<SpecFingerprint>,
     bytes: usize,
 }
 
 impl DocumentBatch {
+    /// Starts with the documents of these specs that are stored already. Most devices of one kind have the same, and
+    /// neither their texts nor their lengths have to be made again.
+    async fn of_stored(conn: &mut SqliteConnection, notes: &[SourceSpecs]) -> Result<Self, StoreError> {
+        const STORED: &str = "SELECT fingerprint, octet_length(document) FROM spec_documents \
+             WHERE fingerprint IN (SELECT unhex(value) FROM json_each(?))";
+        let wanted: BTreeSet<_> =
+            notes.iter().flat_map(|(_, specs)| specs.iter().map(|spec| spec.fingerprint)).collect();
+        let wanted = serde_json::Value::from_iter(wanted.iter().map(|it| hex(it))).to_string();
+        let rows =
+            sqlx::query(STORED).bind(wanted).fetch_all(conn).await.map_err(StoreError::database(READING))?;
+        let mut stored = Self::default();
+        for row in &rows {
+            let length = usize::try_from(RowColumns(row).number(1)?).unwrap_or(usize::MAX);
+            stored.lengths.insert(fingerprint(row, 0)?, length);
+        }
+        stored.written = stored.lengths.keys().copied().collect();
+        Ok(stored)
+    }
+
     /// Writes a document if there is room for it.
     async fn write(
         &mut self,

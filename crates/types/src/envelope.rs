@@ -11,6 +11,7 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
 use crate::content::ContentPart;
+use crate::json::push_string;
 use crate::outcome::{Outcome, ToolOutput};
 
 /// Serializes a borrowed outcome as the envelope. Use `#[serde(flatten)]` to put it into a larger message.
@@ -64,6 +65,27 @@ impl Serialize for ResultEnvelope<'_> {
             }
         }
         map.end()
+    }
+}
+
+impl ResultEnvelope<'_> {
+    /// Appends the envelope's members to a JSON object: `"status":…` and so on, without braces. Faster than serde for an
+    /// ordinary result.
+    pub fn push_members(&self, out: &mut String) {
+        if let Outcome::Success(output) = self.0
+            && output.content.iter().all(|part| part.as_text().is_some())
+        {
+            out.push_str(r#""status":"success","result":"#);
+            return match result_field(output) {
+                ResultField::Structured(value) => out.push_str(value.get()),
+                ResultField::OneText(text) => push_string(out, text),
+                ResultField::Joined(text) => push_string(out, &text),
+            };
+        }
+        // Every member is text, JSON or a flag, so this cannot fail.
+        let object = serde_json::to_string(self).unwrap_or_default();
+        let members = object.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
+        out.push_str(members.unwrap_or(r#""status":"error""#));
     }
 }
 

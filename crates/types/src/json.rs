@@ -7,6 +7,7 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
+use memchr::memchr2_iter;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
@@ -159,10 +160,37 @@ where
     Option::<T>::deserialize(deserializer).map(Option::unwrap_or_default)
 }
 
+/// Appends a text as a JSON string.
+pub fn push_string(out: &mut String, text: &str) {
+    // Most texts need no escape, and this check takes many bytes at a time.
+    let needs_escape = |byte: &u8| matches!(byte, 0..0x20 | b'"' | b'\\');
+    if !text.as_bytes().iter().any(needs_escape) {
+        out.reserve(text.len() + 2);
+        out.push('"');
+        out.push_str(text);
+        out.push('"');
+        return;
+    }
+    // A text has a JSON form always.
+    out.push_str(&serde_json::to_string(text).unwrap_or_default());
+}
+
+/// Appends a number as JSON; `null` if it is not finite.
+pub fn push_number(out: &mut String, number: f64) {
+    match serde_json::Number::from_f64(number) {
+        Some(number) => out.push_str(&number.to_string()),
+        None => out.push_str("null"),
+    }
+}
+
 /// True if arrays and objects in `text` are nested deeper than `limit`. Reads the text once, without
 /// recursion. Exact for valid JSON; other text is left to the parser to reject.
 #[must_use]
 pub fn nests_deeper_than(text: &str, limit: usize) -> bool {
+    // Most texts have fewer brackets, and brackets in strings count here too.
+    if memchr2_iter(b'{', b'[', text.as_bytes()).nth(limit).is_none() {
+        return false;
+    }
     let mut depth = 0_usize;
     bytes_outside_strings(text.as_bytes()).any(|byte| {
         match byte {
@@ -222,6 +250,20 @@ mod tests {
         assert!(has_more_values_than(many.as_bytes(), MAX_VALUES));
         let most = format!("[{}0]", "0,".repeat(MAX_VALUES - 2));
         assert!(!has_more_values_than(most.as_bytes(), MAX_VALUES), "the array and its elements");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn texts_and_numbers_are_written_as_by_serde(
+            text in "\\PC*|[\u{0}-\u{7f}]*",
+            number in proptest::num::f64::ANY,
+        ) {
+            let (mut string, mut digits) = (String::new(), String::new());
+            push_string(&mut string, &text);
+            push_number(&mut digits, number);
+            assert_eq!(string, serde_json::to_string(&text).unwrap());
+            assert_eq!(digits, serde_json::to_string(&number).unwrap());
+        }
     }
 
     #[test]

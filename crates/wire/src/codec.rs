@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use memchr::memmem;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -91,6 +92,21 @@ pub(crate) struct TypeTag {
 /// Fields whose values are passed on or read later, with their own bytes.
 const RAW_FIELDS: &[&str] =
     &["args", "authorize_intent", "messages", "output", "result", "structured", "tools"];
+
+/// Tag of an ordinary frame, whose first member is a plain `type`, without reading the rest. `None` if the tag has to be
+/// read with [`tag`]: another member could be named `type` too, or the frame could be too large.
+pub(crate) fn leading_tag(text: &str) -> Option<&str> {
+    let value = text.strip_prefix(r#"{"type":"#)?.trim_start_matches(' ').strip_prefix('"')?;
+    let (tag, rest) = value.split_once('"')?;
+    // A name can be escaped.
+    let is_repeated =
+        [&br#""type""#[..], br"\u"].iter().any(|other| memmem::find(rest.as_bytes(), other).is_some());
+    let is_ordinary = !tag.contains('\\')
+        && !is_repeated
+        && !nests_deeper_than(text, MAX_DEPTH)
+        && !has_more_values_than(text.as_bytes(), MAX_VALUES);
+    is_ordinary.then_some(tag)
+}
 
 /// Reads the tag of a frame.
 pub(crate) fn tag(text: &str) -> Result<String, FrameError> {
@@ -184,6 +200,20 @@ macro_rules! messages {
             /// # Errors
             /// [`FrameError`](crate::FrameError) describes the problem; the connection remains usable.
             pub fn decode(text: &str) -> Result<Self, $crate::FrameError> {
+                // Reads an ordinary frame once. Any other one, and any fault, is read again below.
+                match $crate::codec::leading_tag(text) {
+                    $(Some($tag) => {
+                        if let Ok(fields) = serde_json::from_str::<$fields>(text) {
+                            return Ok(Self::$variant(fields));
+                        }
+                    })+
+                    _ => {}
+                }
+                Self::decode_any(text)
+            }
+
+            /// Decodes a frame whose members may have any order and form.
+            pub(crate) fn decode_any(text: &str) -> Result<Self, $crate::FrameError> {
                 let kind = $crate::codec::tag(text)?;
                 match kind.as_str() {
                     $($tag => $crate::codec::fields::<$fields>($tag, text).map(Self::$variant),)+

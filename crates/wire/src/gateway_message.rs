@@ -1,10 +1,12 @@
 //! Messages from the gateway.
 
 use std::borrow::Cow;
+use std::fmt::{Display, Write as _};
 
 use serde::{Deserialize, Serialize};
 #[cfg(feature = "schema")]
 use toolway_types::SpecDocument;
+use toolway_types::json::{push_number, push_string};
 use toolway_types::{CallId, ContentPart, Outcome, RawJson, ResultEnvelope};
 
 use crate::codec::{messages, present, structs, write};
@@ -352,20 +354,46 @@ impl ToolCallRequest {
         deadline_ms: Option<u64>,
         attempt: Option<u32>,
     ) -> String {
-        #[derive(Serialize)]
-        struct ToolCallRequestFrame<'a> {
-            #[serde(rename = "type")]
-            kind: &'static str,
-            id: CallId,
-            name: &'a str,
-            args: &'a RawJson,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            deadline_ms: Option<u64>,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            attempt: Option<u32>,
+        let mut frame = String::with_capacity(args.get().len() + name.len() + 140);
+        frame.push_str(r#"{"type":"tool_call_request","id":""#);
+        push_display(&mut frame, id);
+        frame.push_str(r#"","name":"#);
+        push_string(&mut frame, name);
+        frame.push_str(r#","args":"#);
+        frame.push_str(args.get());
+        for (field, value) in
+            [(r#","deadline_ms":"#, deadline_ms), (r#","attempt":"#, attempt.map(u64::from))]
+        {
+            if let Some(value) = value {
+                frame.push_str(field);
+                push_display(&mut frame, value);
+            }
         }
-        write(&ToolCallRequestFrame { kind: "tool_call_request", id, name, args, deadline_ms, attempt })
+        frame.push('}');
+        frame
     }
+}
+
+impl ResultAcknowledged {
+    /// Writes the frame. `status` requires version 2.
+    #[must_use]
+    pub fn write(id: &str, status: Option<ResultStatus>) -> String {
+        let mut frame = String::with_capacity(id.len() + 64);
+        frame.push_str(r#"{"type":"result_acknowledged","id":"#);
+        push_string(&mut frame, id);
+        if let Some(status) = status {
+            frame.push_str(r#","status":"#);
+            push_string(&mut frame, status.as_str());
+        }
+        frame.push('}');
+        frame
+    }
+}
+
+/// Appends a value's text. It must need no escape.
+fn push_display(frame: &mut String, value: impl Display) {
+    // Writing to a string cannot fail.
+    let _ = write!(frame, "{value}");
 }
 
 /// Status of a received tool result.
@@ -381,6 +409,19 @@ pub enum ResultStatus {
     Duplicate,
     /// This device has no such call.
     Unknown,
+}
+
+impl ResultStatus {
+    /// Name of the status in messages.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Accepted => "accepted",
+            Self::Late => "late",
+            Self::Duplicate => "duplicate",
+            Self::Unknown => "unknown",
+        }
+    }
 }
 
 /// The message `tool_result` in a chat.
@@ -519,23 +560,21 @@ impl CallResult {
     /// Writes the frame for an outcome, without copying it first.
     #[must_use]
     pub fn write(id: &str, call_id: CallId, duration_ms: f64, outcome: &Outcome) -> String {
-        #[derive(Serialize)]
-        struct CallResultFrame<'a> {
-            #[serde(rename = "type")]
-            kind: &'static str,
-            id: &'a str,
-            call_id: CallId,
-            duration_ms: f64,
-            #[serde(flatten)]
-            envelope: ResultEnvelope<'a>,
-        }
-        write(&CallResultFrame {
-            kind: "call_result",
-            id,
-            call_id,
-            duration_ms,
-            envelope: ResultEnvelope(outcome),
-        })
+        let size = match outcome {
+            Outcome::Success(output) => output.size(),
+            Outcome::Error(error) => error.message.len(),
+        };
+        let mut frame = String::with_capacity(size + id.len() + 160);
+        frame.push_str(r#"{"type":"call_result","id":"#);
+        push_string(&mut frame, id);
+        frame.push_str(r#","call_id":""#);
+        push_display(&mut frame, call_id);
+        frame.push_str(r#"","duration_ms":"#);
+        push_number(&mut frame, duration_ms);
+        frame.push(',');
+        ResultEnvelope(outcome).push_members(&mut frame);
+        frame.push('}');
+        frame
     }
 }
 

@@ -29,7 +29,7 @@ const MAX_ID: usize = 256;
 /// The running calls of a connection.
 #[derive(Debug, Clone)]
 struct ChatCalls {
-    running: Arc<Mutex<HashMap<String, CancellationToken>>>,
+    running: Arc<Mutex<HashMap<Arc<str>, CancellationToken>>>,
     limit: usize,
 }
 
@@ -46,7 +46,7 @@ impl ChatCalls {
         Self { running: Arc::default(), limit }
     }
 
-    fn start(&self, id: &str) -> Result<CancellationToken, CallStartError> {
+    fn start(&self, id: &Arc<str>) -> Result<CancellationToken, CallStartError> {
         let mut running = self.running.lock();
         if running.contains_key(id) {
             return Err(CallStartError::IdInUse);
@@ -55,7 +55,7 @@ impl ChatCalls {
             return Err(CallStartError::TooMany(self.limit));
         }
         let cancel = CancellationToken::new();
-        running.insert(id.to_owned(), cancel.clone());
+        running.insert(id.clone(), cancel.clone());
         Ok(cancel)
     }
 
@@ -151,19 +151,17 @@ impl ChatClient {
             let text = format!("call_tool.id is longer than {MAX_ID} bytes");
             return cx.send_error(error_code::INVALID_MESSAGE, text).await;
         }
-        let cancel = match self.calls.start(&request.id) {
+        let id: Arc<str> = request.id.into();
+        let name: Arc<str> = request.name.into();
+        let cancel = match self.calls.start(&id) {
             Ok(cancel) => cancel,
             Err(CallStartError::IdInUse) => {
-                let text = format!("a call with the id {:?} is running on this connection", request.id);
+                let text = format!("a call with the id {id:?} is running on this connection");
                 return cx.send_error(error_code::INVALID_MESSAGE, text).await;
             }
             Err(CallStartError::TooMany(limit)) => {
-                let frame = CallResult::write(
-                    &request.id,
-                    CallId::new(),
-                    0.0,
-                    &Outcome::Error(too_many_calls(limit)),
-                );
+                let frame =
+                    CallResult::write(&id, CallId::new(), 0.0, &Outcome::Error(too_many_calls(limit)));
                 return cx.outbox.send(frame).await.map_err(|_| CloseReason::PeerGone);
             }
         };
@@ -172,22 +170,22 @@ impl ChatClient {
         let memory = match cx.account.reserve(size) {
             Ok(memory) => memory,
             Err(refusal) => {
-                self.calls.end(&request.id);
+                self.calls.end(&id);
                 let error = ToolError::new(Code::Overloaded, refusal.to_string()).with_hint(
                     "Wait for some of your calls to end; the limit is the setting limits.memory_bytes",
                 );
-                let frame = CallResult::write(&request.id, CallId::new(), 0.0, &Outcome::Error(error));
+                let frame = CallResult::write(&id, CallId::new(), 0.0, &Outcome::Error(error));
                 return cx.outbox.send(frame).await.map_err(|_| CloseReason::PeerGone);
             }
         };
         let call = CallRequest {
             timeout: request.timeout_ms.map(Duration::from_millis),
             idempotency_key: request.idempotency_key.map(Arc::from),
-            progress: Some(build_progress_sink(cx.outbox.clone(), &request.id, &request.name)),
+            progress: Some(build_progress_sink(cx.outbox.clone(), &id, &name)),
             questions: self.questions.sink(cx),
             cancel: Some(cancel),
             ..CallRequest::new(
-                request.name,
+                name,
                 request.args.map_or(RawArguments::None, RawArguments::Json),
                 Caller {
                     session: self.conversation.session().cloned(),
@@ -201,12 +199,10 @@ impl ChatClient {
         let mut running = Box::pin(async move {
             let finished = engine.call(call).await;
             drop(memory);
-            calls.end(&request.id);
+            calls.end(&id);
             let duration_ms = finished.durations.total.as_secs_f64() * 1000.0;
             // The peer may have disconnected; the outcome is recorded anyway.
-            let _ = outbox
-                .send(CallResult::write(&request.id, finished.id, duration_ms, &finished.outcome))
-                .await;
+            let _ = outbox.send(CallResult::write(&id, finished.id, duration_ms, &finished.outcome)).await;
         });
         // Polled here once, so that calls begin in the order in which they were sent. Spawned tasks may begin
         // in any order.
@@ -232,12 +228,12 @@ fn too_many_calls(limit: usize) -> ToolError {
 }
 
 /// Sends a call's progress reports to its client; a slow reader misses some.
-fn build_progress_sink(outbox: Outbox, id: &str, name: &str) -> ProgressSink {
-    let (id, name) = (id.to_owned(), name.to_owned());
+fn build_progress_sink(outbox: Outbox, id: &Arc<str>, name: &Arc<str>) -> ProgressSink {
+    let (id, name) = (id.clone(), name.clone());
     Arc::new(move |progress: ProgressReport| {
         let ProgressReport { progress, total, message, content } = progress;
-        let shown =
-            ToolProgressShown { id: id.clone(), name: name.clone(), progress, total, message, content };
+        let (id, name) = (id.to_string(), name.to_string());
+        let shown = ToolProgressShown { id, name, progress, total, message, content };
         outbox.try_send(GatewayMessage::from(shown).encode());
     })
 }

@@ -232,7 +232,7 @@ async fn acknowledge(
     status: ResultStatus,
 ) -> Result<(), CloseReason> {
     // The gateway's own ids are short. An unknown one may be as long as a frame.
-    let id = truncate(&id, MAX_ID_BYTES);
+    let id = if id.len() > MAX_ID_BYTES { truncate(&id, MAX_ID_BYTES) } else { id };
     if status != ResultStatus::Accepted {
         cx.app.metrics.record_discarded_result(status);
         let source = provider.session().map(|session| session.source().to_string());
@@ -242,7 +242,7 @@ async fn acknowledge(
         }
     }
     let status = (cx.version >= 2).then_some(status);
-    let frame = toolway_wire::GatewayMessage::from(ResultAcknowledged { id, status }).encode();
+    let frame = ResultAcknowledged::write(&id, status);
     cx.outbox.send_lazily(frame).await.map_err(|PeerGone| CloseReason::PeerGone)
 }
 

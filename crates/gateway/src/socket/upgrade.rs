@@ -28,14 +28,10 @@ use crate::outbox::Outbox;
 use crate::peer_connection::PeerConnection;
 use crate::state::{AppState, RouterState};
 
-/// Returns the size of the read buffer. It is small, because the library fills all of it with zeros for every
-/// read, and each connection has its own. There may be ten thousand devices with little traffic.
-fn read_buffer(kind: SocketKind) -> usize {
-    match kind {
-        SocketKind::Device => 2 << 10,
-        SocketKind::Chat => 4 << 10,
-    }
-}
+/// Maximum number of bytes of one read. It is small, because the library fills as many with zeros before each read, and
+/// each connection has its own buffer. There may be ten thousand devices with little traffic. Below 2 KiB, the C library
+/// uses its fast way to do so.
+const READ_BUFFER: usize = 2000;
 /// Number of bytes that are buffered before they are written.
 const WRITE_BUFFER: usize = 4 << 10;
 /// Maximum length of `session_id`, `name` and `persona`, in bytes.
@@ -77,7 +73,7 @@ async fn upgrade(
     }
     let frame = app.settings.limits.frame_bytes;
     Ok(upgrade
-        .read_buffer_size(read_buffer(kind))
+        .read_buffer_size(READ_BUFFER)
         .max_message_size(frame)
         .max_frame_size(frame)
         .on_upgrade(move |socket| serve(app, token, kind, version, introduction, terms, socket)))

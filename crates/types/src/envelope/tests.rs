@@ -14,6 +14,9 @@ fn check(name: &str, outcome: Outcome) {
     let written: serde_json::Value =
         serde_json::from_str(&serde_json::to_string(&ResultEnvelope(&outcome)).unwrap()).unwrap();
     assert_eq!(written.to_string(), golden(name));
+    let mut members = String::new();
+    ResultEnvelope(&outcome).push_members(&mut members);
+    assert_eq!(format!("{{{members}}}"), serde_json::to_string(&ResultEnvelope(&outcome)).unwrap());
 }
 
 #[test]

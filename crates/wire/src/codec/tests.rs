@@ -167,3 +167,47 @@ fn a_frame_with_very_many_values_is_invalid_json() {
     assert_eq!(error.to_string(), "the frame is not a JSON object: it has more than 500000 values");
     assert!(ClientMessage::decode(&with(499_000)).is_ok());
 }
+
+#[test]
+fn the_fast_way_to_the_type_is_only_for_frames_that_have_one_plain_type_first() {
+    assert_eq!(leading_tag(r#"{"type":"abort"}"#), Some("abort"));
+    // As Python writes it.
+    assert_eq!(leading_tag(r#"{"type": "call_tool", "id": "1"}"#), Some("call_tool"));
+    for text in [
+        r#"{"id":"1","type":"abort"}"#,
+        r#"{"type":"abort","type":"connect"}"#,
+        r#"{"type":"abort","t\u0079pe":"connect"}"#,
+        r#"{"type":"ab\u006frt"}"#,
+        r#"{"type":7}"#,
+        r#"{"type":"abort"#,
+        r#" {"type":"abort"}"#,
+        "",
+    ] {
+        assert_eq!(leading_tag(text), None, "{text}");
+    }
+    assert_eq!(leading_tag(&nested(MAX_DEPTH + 1)), None);
+}
+
+#[test]
+fn both_ways_to_decode_agree() {
+    let members = [
+        r#""id":"1""#,
+        r#""id":7"#,
+        r#""name":"a""#,
+        r#""args":{"type":"connect"}"#,
+        r#""args":[1,"\ud83d"]"#,
+        r#""type":"abort""#,
+        r#""output":"x""#,
+        r#""x":{"#,
+        r#""x":nul"#,
+    ];
+    for kind in ["call_tool", "cancel_call", "tool_result", "abort", "shout", ""] {
+        for first in members {
+            for second in members {
+                let text = format!(r#"{{"type":"{kind}",{first},{second}}}"#);
+                let (fast, slow) = (ClientMessage::decode(&text), ClientMessage::decode_any(&text));
+                assert_eq!(format!("{fast:?}"), format!("{slow:?}"), "{text}");
+            }
+        }
+    }
+}

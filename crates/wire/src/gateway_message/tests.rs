@@ -184,3 +184,29 @@ fn version_1_gets_the_prompt_as_one_string() {
         r#"{"type":"debug_prompt","messages":"[{\"content\":\"a\\\"b\",\"role\":\"user\"}]","estimated_tokens":9}"#
     );
 }
+
+#[test]
+fn frames_written_directly_are_those_of_the_messages() {
+    let id = CallId::new();
+    let args = RawJson::parse(r#"{"a": "\ud83d"}"#).unwrap();
+    for (deadline_ms, attempt) in [(None, None), (Some(5), Some(2))] {
+        let message = ToolCallRequest {
+            id: id.to_string(),
+            name: "a\"b\n\u{1}ü".to_owned(),
+            args: args.clone(),
+            deadline_ms,
+            attempt,
+        };
+        let frame = ToolCallRequest::write(id, &message.name, &args, deadline_ms, attempt);
+        assert_eq!(frame, GatewayMessage::from(message).encode());
+    }
+    for status in
+        [ResultStatus::Accepted, ResultStatus::Late, ResultStatus::Duplicate, ResultStatus::Unknown].map(Some)
+    {
+        for status in [None, status] {
+            let message = ResultAcknowledged { id: "c\\1".to_owned(), status };
+            let frame = ResultAcknowledged::write(&message.id, status);
+            assert_eq!(frame, GatewayMessage::from(message).encode());
+        }
+    }
+}
