@@ -3,7 +3,7 @@
 #
 #   scripts/bootstrap.sh run       Rust and a C compiler: enough for `make run`
 #   scripts/bootstrap.sh check     also clippy and rustfmt
-#   scripts/bootstrap.sh test      also the Python and Node packages of the tests, adb, and everything of `android`
+#   scripts/bootstrap.sh test      also the Python and Node packages of the tests, adb, valgrind, and all of `android`
 #   scripts/bootstrap.sh android   only a JDK, Maven and the tools that build Android apps
 #
 # You can run it any number of times: existing parts are not changed. On Debian and Ubuntu it installs missing system
@@ -211,6 +211,13 @@ need_adb() {
     install_packages "adb is missing (tests of app providers need it)" adb
 }
 
+# Installs valgrind, which counts instructions. Only Linux has it.
+need_valgrind() {
+    [ "$(uname -s)" = Linux ] || return 0
+    have valgrind && return 0
+    install_packages "valgrind is missing (a test counts the instructions of a call)" valgrind
+}
+
 case "${1:-}" in
 run | check | test | android) wanted_for=$1 ;;
 *)
@@ -234,5 +241,6 @@ if [ "$wanted_for" = test ]; then
     need_python_env
     need_node
     need_adb
+    need_valgrind
     need_android_tools
 fi

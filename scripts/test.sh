@@ -183,6 +183,9 @@ if [ "$mode" = all ]; then
     start "content of the apps for Android" after "apps for Android" scripts/check-android.sh
     start "tests in Java" after "content of the apps for Android" java_tests
     start "conformance of MCP" after "tests in Java" scripts/conformance.sh --junit "$work/conformance.xml"
+    if command -v valgrind >/dev/null; then
+        start "instructions of a call" after "conformance of MCP" scripts/count-instructions.sh
+    fi
     start "lints" when_tests_are_compiled nice -n 10 "${lints[@]}"
     start "links in Rust's documentation" after "lints" nice -n 10 \
         env RUSTDOCFLAGS="-D rustdoc::broken_intra_doc_links" cargo doc $locked --workspace --no-deps
@@ -193,6 +196,7 @@ if [ "$mode" = all ]; then
     finish_java_tests "tests in Java"
     finish_tests "conformance of MCP" "$work/conformance.xml"
     finish_tests "tests in Python" "$work/python.xml"
+    [ -z "${pids["instructions of a call"]:-}" ] || finish_check "instructions of a call"
     finish_check "lints"
     finish_check "links in Rust's documentation"
 else

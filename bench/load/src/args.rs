@@ -82,6 +82,15 @@ pub(crate) struct LoadBenchArgs {
     /// File for callgrind's profile, for `callgrind_annotate` (with --instructions).
     #[arg(long, value_name = "FILE", requires = "instructions")]
     pub(crate) profile: Option<PathBuf>,
+    /// File of earlier counts by compiler; 3 % more than the one for --compiler are a failure (with --instructions).
+    #[arg(long, value_name = "FILE", requires_all = ["instructions", "compiler"])]
+    pub(crate) baseline: Option<PathBuf>,
+    /// Compiler and target of the gateway, as in the file of earlier counts.
+    #[arg(long, requires = "baseline")]
+    pub(crate) compiler: Option<String>,
+    /// Write the count into the file of earlier counts.
+    #[arg(long, requires = "baseline")]
+    pub(crate) update_baseline: bool,
     /// Measure everything that has a goal, and print one table.
     #[arg(long)]
     pub(crate) table: bool,

@@ -2,6 +2,7 @@
 //! count hardly depends on the machine or on other programs, so it shows small changes. It does not include the kernel.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +17,7 @@ use crate::connections::{DeviceTasks, join_devices, open_callers};
 use crate::error::{ErrorContext, Result, unexpected, with_timeout};
 use crate::gateway::{BenchGateway, GatewayLaunchOptions, create_data_folder};
 use crate::output::{BenchReport, append_errors};
-use crate::stats::LatencySamples;
+use crate::stats::{LatencySamples, ratio};
 
 /// Calls in flight.
 const CALLERS: usize = 64;
@@ -30,6 +31,9 @@ const STEP_LIMIT: Duration = Duration::from_secs(120);
 /// Callgrind's output file. Callgrind appends the number of the dump.
 const PROFILE_NAME: &str = "callgrind.out";
 
+/// More instructions per call than this multiple of the earlier count are a regression.
+const MAX_GROWTH: f64 = 1.03;
+
 /// Result of the count.
 #[derive(Debug, Serialize)]
 pub(crate) struct InstructionReport {
@@ -37,6 +41,8 @@ pub(crate) struct InstructionReport {
     pub(crate) calls: usize,
     /// Instructions of all threads of the gateway per call.
     pub(crate) instructions_per_call: u64,
+    /// Earlier count for the same compiler, if there is one.
+    pub(crate) baseline: Option<u64>,
     /// Failed calls by error.
     pub(crate) errors: BTreeMap<String, u64>,
 }
@@ -71,7 +77,31 @@ pub(crate) async fn measure(
     gateway.kill().await?;
     let calls = tally.latencies.summary().count;
     let per_call = instruction_count(&text)? / u64::try_from(calls).unwrap_or(u64::MAX).max(1);
-    Ok(InstructionReport { calls, instructions_per_call: per_call, errors: tally.errors })
+    Ok(InstructionReport { calls, instructions_per_call: per_call, baseline: None, errors: tally.errors })
+}
+
+/// Earlier counts, by compiler and target.
+type Baselines = BTreeMap<String, u64>;
+
+impl InstructionReport {
+    /// Compares the count with the one for `compiler` in a file of earlier counts. With `update`, writes it there.
+    pub(crate) fn compare(&mut self, file: &Path, compiler: &str, update: bool) -> Result<()> {
+        let what = || file.display().to_string();
+        let text = std::fs::read_to_string(file).context(what())?;
+        let mut baselines: Baselines = serde_json::from_str(&text).context(what())?;
+        if !update {
+            self.baseline = baselines.get(compiler).copied();
+            return Ok(());
+        }
+        baselines.insert(compiler.to_owned(), self.instructions_per_call);
+        self.baseline = Some(self.instructions_per_call);
+        let text = serde_json::to_string_pretty(&baselines).context(what())?;
+        std::fs::write(file, format!("{text}\n")).context(what())
+    }
+
+    fn growth(&self) -> Option<f64> {
+        self.baseline.map(|baseline| ratio(self.instructions_per_call as f64, baseline as f64))
+    }
 }
 
 /// Runs the gateway with callgrind and, unless chosen otherwise, with one worker, because the number of wake-ups
@@ -139,18 +169,47 @@ impl BenchReport for InstructionReport {
             "{} instructions per call ({} calls, {CALLERS} in flight, {DEVICES} devices)\n",
             self.instructions_per_call, self.calls
         );
+        if let Some(growth) = self.growth() {
+            let _ = writeln!(text, "{growth:.3} × the earlier count; at most {MAX_GROWTH} × is allowed");
+        }
         append_errors(&mut text, "gateway", &self.errors);
         text
     }
 
     fn is_valid(&self) -> bool {
-        self.calls == CALLERS * COUNTED_CALLS && self.errors.is_empty()
+        self.calls == CALLERS * COUNTED_CALLS
+            && self.errors.is_empty()
+            && self.growth().is_none_or(|growth| growth <= MAX_GROWTH)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn three_percent_more_than_the_earlier_count_of_the_same_compiler_are_a_regression() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("counts.json");
+        std::fs::write(&file, r#"{"1.95.0 here":1000}"#).unwrap();
+        let report = |count| InstructionReport {
+            calls: CALLERS * COUNTED_CALLS,
+            instructions_per_call: count,
+            baseline: None,
+            errors: BTreeMap::new(),
+        };
+        for (count, compiler, is_valid) in
+            [(1030, "1.95.0 here", true), (1031, "1.95.0 here", false), (1031, "1.96.0 here", true)]
+        {
+            let mut report = report(count);
+            report.compare(&file, compiler, false).unwrap();
+            assert_eq!(report.is_valid(), is_valid, "{count} {compiler}");
+        }
+        report(1100).compare(&file, "1.96.0 here", true).unwrap();
+        let mut later = report(1100);
+        later.compare(&file, "1.96.0 here", false).unwrap();
+        assert_eq!(later.baseline, Some(1100));
+    }
 
     #[test]
     fn the_count_is_the_total_of_all_functions() {

@@ -70,7 +70,7 @@ fn main() -> ExitCode {
     match done {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => {
-            log_progress("toolway-load: not a valid measurement: calls failed, or nothing was measured");
+            log_progress("toolway-load: failed: calls failed, nothing was measured, or a limit was exceeded");
             ExitCode::FAILURE
         }
         Err(failure) => {
@@ -118,7 +118,10 @@ async fn run(args: &LoadBenchArgs) -> Result<bool> {
         return print_report(&mcp::measure(&mcp_plan(args, settings()?), lengths).await?, args);
     }
     if args.instructions {
-        let report = instructions::measure(&settings()?, args.profile.as_deref()).await?;
+        let mut report = instructions::measure(&settings()?, args.profile.as_deref()).await?;
+        if let (Some(file), Some(compiler)) = (&args.baseline, &args.compiler) {
+            report.compare(file, compiler, args.update_baseline)?;
+        }
         return print_report(&report, args);
     }
     if args.table {
