@@ -82,7 +82,7 @@ pub(crate) struct LoadBenchArgs {
     /// File for callgrind's profile, for `callgrind_annotate` (with --instructions).
     #[arg(long, value_name = "FILE", requires = "instructions")]
     pub(crate) profile: Option<PathBuf>,
-    /// File of earlier counts by compiler; 3 % more than the one for --compiler are a failure (with --instructions).
+    /// File of earlier counts by compiler. The run fails if the count grew (with --instructions).
     #[arg(long, value_name = "FILE", requires_all = ["instructions", "compiler"])]
     pub(crate) baseline: Option<PathBuf>,
     /// Compiler and target of the gateway, as in the file of earlier counts.
