@@ -118,8 +118,9 @@ impl McpService {
             settings,
             tool_env: parts.tool_env,
             clock: Arc::clone(parts.clock),
+            // The first connections may need it before it is set. It is called on threads for blocking work.
             definition: Arc::new(move |slug| {
-                Some(looked_up.get()?.upgrade()?.get(slug.as_str())?.definition)
+                Some(looked_up.wait().upgrade()?.get(slug.as_str())?.definition)
             }),
             keyring: None,
             browser: None,
@@ -151,7 +152,7 @@ impl McpService {
             apply: apply(&upstreams, parts.sources),
         })
         .await;
-        // From here on, the OAuth settings of a server can be looked up. No connection needed them before.
+        // From here on, the OAuth settings of a server can be looked up.
         let _ = defined.set(Arc::downgrade(&definitions));
         let shared = McpServerState::new(
             Arc::clone(parts.engine),

@@ -5,6 +5,7 @@ pub mod edit;
 mod file;
 pub mod import;
 pub mod jsonc;
+mod oauth;
 mod problem;
 mod redaction;
 pub mod store;
@@ -21,6 +22,7 @@ pub use definitions::{
     SettingsServers,
 };
 pub use file::{ServersFile, ServersFileEntry};
+pub use oauth::{IdentityProviderDefinition, OauthDefinition, OauthGrantType, SubjectTokenType};
 pub use problem::DefinitionError;
 pub use redaction::{HIDDEN, is_secret_name};
 pub use validation::check_name;
@@ -88,26 +90,4 @@ impl TransportMode {
     pub fn is_auto(&self) -> bool {
         *self == Self::Auto
     }
-}
-
-/// OAuth settings that the server's metadata does not contain.
-#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct OauthDefinition {
-    /// The id of a client that the owner registered.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub client_id: Option<String>,
-    /// The secret of that client, as `secret:NAME`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub client_secret: Option<String>,
-    /// The issuer of the authorization server at which this client is registered. A server that names another issuer
-    /// is refused.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub issuer: Option<String>,
-    /// The https address of a client id metadata document, for authorization servers that support them.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub client_metadata_url: Option<String>,
-    /// The scopes to request instead of those that the server names.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub scopes: Vec<String>,
 }

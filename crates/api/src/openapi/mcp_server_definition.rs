@@ -101,7 +101,16 @@ fn oauth() -> ObjectBuilder {
     let scope = ObjectBuilder::new().schema_type(Type::String).pattern(Some("^[a-zA-Z0-9:/._-]{1,128}$"));
     let maybe = |description: &str| nullable(Type::String, description);
     closed()
-        .description(Some("Settings for OAuth that the server does not publish."))
+        .description(Some(
+            "Settings for OAuth that the server does not publish. Grants without a person need secrets, so they can be \
+             set in files, and over REST only with `allow_remote_commands`.",
+        ))
+        .property(
+            "grant",
+            text("The way to a token. `authorization_code` needs a login.")
+                .enum_values(Some(["authorization_code"])),
+        )
+        .property("dpop", boolean("Whether tokens must be bound to a key of the gateway (DPoP)."))
         .property(
             "client_id",
             maybe("The id of a manually registered client.").pattern(Some("^[!-~]{1,256}$")),

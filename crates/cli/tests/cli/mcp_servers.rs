@@ -67,6 +67,42 @@ fn secrets_are_stored_separately_and_removed_with_their_server() {
 }
 
 #[test]
+fn a_grant_without_a_person_is_added_with_its_secrets_apart() {
+    let folder = CliHarness::new();
+    let key = folder.sibling_path("key.pem");
+    std::fs::write(&key, "the key").unwrap();
+    let key = key.to_str().unwrap();
+    let common =
+        |name| ["mcp", "add", name, "--url", "http://127.0.0.1:9/mcp", "--issuer", "https://login.example"];
+    let one =
+        ["--grant", "client-credentials", "--client-id", "me", "--client-secret", "--dpop", "--scope", "a"];
+    let ended = folder.run_with_input(&[&common("one")[..], &one].concat(), "s3cret\n").assert_success();
+    assert!(!ended.stderr.contains("visible to other users"), "{ended:?}");
+    let two = ["--grant", "jwt-bearer", "--client-id", "me", "--private-key", key, "--subject", "ada"];
+    folder.run([&common("two")[..], &two].concat()).assert_success();
+    let text = file(&folder);
+    for line in [
+        "oauth = { grant = \"client_credentials\", client_id = \"me\", client_secret = \
+         \"secret:mcp-one-client_secret\", issuer = \"https://login.example\", scopes = [\"a\"], dpop = true }",
+        "oauth = { grant = \"jwt_bearer\", client_id = \"me\", private_key = \"secret:mcp-two-private_key\", \
+         issuer = \"https://login.example\", subject = \"ada\" }",
+    ] {
+        assert!(text.contains(line), "{text}");
+    }
+    assert_eq!(secret(&folder, "mcp-one-client_secret").as_deref(), Some("s3cret"));
+    assert_eq!(secret(&folder, "mcp-two-private_key").as_deref(), Some("the key"));
+    // A secret in the command line would be visible to other users.
+    let three = ["--client-id", "me", "--client-secret=s3cret"];
+    let refused = folder.run([&common("three")[..], &three].concat());
+    refused.assert_failure(2, "takes the name of a secret");
+    let three = ["--grant", "client-credentials", "--client-id", "me"];
+    folder.run([&common("three")[..], &three].concat()).assert_failure(2, "client_secret");
+    let removed = folder.json(&["mcp", "remove", "two"]);
+    assert_eq!(removed["secrets_removed"], json!(["mcp-two-private_key"]));
+    assert_eq!(secret(&folder, "mcp-two-private_key"), None);
+}
+
+#[test]
 fn invalid_definitions_are_rejected_without_changes() {
     let folder = CliHarness::new();
     folder.run(["mcp", "add", "one", "--command", "a"]).assert_success();

@@ -4,7 +4,8 @@
 
 use toolway_mcp::definition::store::ServersFileError;
 use toolway_mcp::definition::{
-    DefinedServer, DefinitionError, DefinitionLocation, HIDDEN, SECRET_PREFIX, ServerDefinition, check_name,
+    DefinedServer, DefinitionError, DefinitionLocation, HIDDEN, OauthDefinition, SECRET_PREFIX,
+    ServerDefinition, check_name,
 };
 use toolway_types::Slug;
 
@@ -178,13 +179,11 @@ fn check_secrets(new: &ServerDefinition, before: Option<&ServerDefinition>) -> R
         value.starts_with(SECRET_PREFIX) && kept.is_none_or(|kept| kept.headers.get(name) != Some(value))
     };
     let has_new_header = new.headers.iter().any(|(name, value)| is_new(name, value));
-    let client_secret =
-        |definition: &ServerDefinition| definition.oauth.as_ref().and_then(|it| it.client_secret.clone());
-    let new_client = client_secret(new);
-    // The client's secret goes to the issuer, so another issuer counts as another address.
-    let issuer = |definition: &ServerDefinition| definition.oauth.as_ref().and_then(|it| it.issuer.clone());
-    let same_issuer = kept.is_some_and(|kept| issuer(kept) == issuer(new));
-    let has_new_client = new_client.is_some() && !(same_issuer && kept.and_then(client_secret) == new_client);
+    let oauth =
+        |definition: &ServerDefinition| definition.oauth.as_ref().map(OauthDefinition::credentials_part);
+    // The client's secrets go to the issuers, so another issuer counts as another address.
+    let new_client = oauth(new).filter(|it| !it.secret_values().is_empty());
+    let has_new_client = new_client.is_some() && kept.and_then(oauth) != new_client;
     if has_new_header || has_new_client {
         return Err(ServerChangeError::SecretFromFilesOnly);
     }

@@ -2,7 +2,7 @@
 
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TomlError, Value, value};
 
-use super::{OauthDefinition, ServerDefinition, TransportMode};
+use super::{IdentityProviderDefinition, OauthDefinition, ServerDefinition, TransportMode};
 
 /// The header of a new file.
 const FILE_HEADER: &str = "# MCP servers whose tools this gateway offers.\n\n";
@@ -199,23 +199,81 @@ fn map(pairs: &std::collections::BTreeMap<String, String>) -> Option<Value> {
 }
 
 fn oauth_table(oauth: &OauthDefinition) -> Value {
-    let OauthDefinition { client_id, client_secret, issuer, client_metadata_url, scopes } = oauth;
+    let OauthDefinition {
+        grant,
+        client_id,
+        client_secret,
+        private_key,
+        private_key_id,
+        issuer,
+        client_metadata_url,
+        scopes,
+        assertion,
+        subject,
+        dpop,
+        identity_provider,
+    } = oauth;
     let mut table = InlineTable::new();
-    let texts = [
-        ("client_id", client_id),
-        ("client_secret", client_secret),
-        ("issuer", issuer),
-        ("client_metadata_url", client_metadata_url),
-    ];
-    for (field, text) in texts {
-        if let Some(text) = text {
-            table.insert(field, text.as_str().into());
-        }
+    if !grant.is_default() {
+        table.insert("grant", grant.as_str().into());
     }
+    put_texts(
+        &mut table,
+        &[
+            ("client_id", client_id),
+            ("client_secret", client_secret),
+            ("private_key", private_key),
+            ("private_key_id", private_key_id),
+            ("issuer", issuer),
+            ("client_metadata_url", client_metadata_url),
+            ("assertion", assertion),
+            ("subject", subject),
+        ],
+    );
     if let Some(scopes) = list(scopes) {
         table.insert("scopes", scopes);
     }
+    if *dpop {
+        table.insert("dpop", true.into());
+    }
+    if let Some(provider) = identity_provider {
+        table.insert("identity_provider", identity_provider_table(provider));
+    }
     Value::InlineTable(table)
+}
+
+fn identity_provider_table(provider: &IdentityProviderDefinition) -> Value {
+    let IdentityProviderDefinition {
+        issuer,
+        token_endpoint,
+        client_id,
+        client_secret,
+        private_key,
+        private_key_id,
+        subject_token,
+        subject_token_type,
+    } = provider;
+    let mut table = InlineTable::new();
+    table.insert("issuer", issuer.as_str().into());
+    put_texts(&mut table, &[("token_endpoint", token_endpoint)]);
+    table.insert("client_id", client_id.as_str().into());
+    put_texts(
+        &mut table,
+        &[("client_secret", client_secret), ("private_key", private_key), ("private_key_id", private_key_id)],
+    );
+    table.insert("subject_token", subject_token.as_str().into());
+    if !subject_token_type.is_default() {
+        table.insert("subject_token_type", subject_token_type.as_str().into());
+    }
+    Value::InlineTable(table)
+}
+
+fn put_texts(table: &mut InlineTable, texts: &[(&str, &Option<String>)]) {
+    for (field, text) in texts {
+        if let Some(text) = text {
+            table.insert(*field, text.as_str().into());
+        }
+    }
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::fmt;
 use serde_json::Value;
 use url::Url;
 
-use super::{OauthDefinition, SECRET_PREFIX, ServerDefinition};
+use super::{IdentityProviderDefinition, OauthDefinition, SECRET_PREFIX, ServerDefinition};
 
 /// The placeholder of a hidden value.
 pub const HIDDEN: &str = "[hidden]";
@@ -92,9 +92,7 @@ impl ServerDefinition {
         for text in shown.env.values_mut().chain(shown.headers.values_mut()) {
             *text = redact_value(text);
         }
-        if let Some(secret) = shown.oauth.as_mut().and_then(|oauth| oauth.client_secret.as_mut()) {
-            *secret = redact_value(secret);
-        }
+        shown.oauth = shown.oauth.as_ref().map(OauthDefinition::redacted);
         shown
     }
 
@@ -109,6 +107,16 @@ impl ServerDefinition {
     }
 }
 
+impl OauthDefinition {
+    fn redacted(&self) -> Self {
+        let mut shown = self.clone();
+        for value in shown.secret_values_mut() {
+            *value = redact_value(value);
+        }
+        shown
+    }
+}
+
 impl fmt::Debug for ServerDefinition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         debug_redacted(serde_json::to_value(self.redacted()), "ServerDefinition", f)
@@ -117,8 +125,13 @@ impl fmt::Debug for ServerDefinition {
 
 impl fmt::Debug for OauthDefinition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let hidden = Self { client_secret: self.client_secret.as_deref().map(redact_value), ..self.clone() };
-        debug_redacted(serde_json::to_value(hidden), "OauthDefinition", f)
+        debug_redacted(serde_json::to_value(self.redacted()), "OauthDefinition", f)
+    }
+}
+
+impl fmt::Debug for IdentityProviderDefinition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("IdentityProviderDefinition").field("issuer", &self.issuer).finish_non_exhaustive()
     }
 }
 

@@ -1,12 +1,14 @@
 //! Validation of a definition: all errors at once, each with the next step.
 
+mod oauth;
+
 use std::path::Path;
 
 use toolway_types::Slug;
 use url::Url;
 
 use super::problem::DefinitionError;
-use super::{OauthDefinition, SECRET_PREFIX, ServerDefinition};
+use super::{SECRET_PREFIX, ServerDefinition};
 
 /// Maximum number of arguments, variables, headers or scopes of one server.
 const MAX_MANY: usize = 256;
@@ -21,6 +23,7 @@ const RESERVED: &[&str] = &[
     "content-encoding",
     "content-length",
     "content-type",
+    "dpop",
     "expect",
     "host",
     "keep-alive",
@@ -159,7 +162,7 @@ impl ServerDefinition {
                     "remove one of them",
                 ));
             }
-            check_oauth(oauth, flaws);
+            oauth::check_oauth(oauth, flaws);
         }
     }
 
@@ -238,66 +241,6 @@ fn check_header(name: &str, value: &str, flaws: &mut Vec<DefinitionError>) {
         ));
     }
     check_text_length(&field, value, flaws);
-}
-
-fn check_oauth(oauth: &OauthDefinition, flaws: &mut Vec<DefinitionError>) {
-    if oauth.client_id.as_deref().is_some_and(|id| id.trim().is_empty()) {
-        flaws.push(DefinitionError::new(
-            "oauth.client_id",
-            "it is empty",
-            "remove it if no client is registered",
-        ));
-    }
-    if let Some(value) = &oauth.client_secret {
-        let field = "oauth.client_secret";
-        if oauth.client_id.is_none() {
-            flaws.push(DefinitionError::new(field, "client_id is missing", "set client_id too"));
-        }
-        if !check_secret_reference(field, value, flaws) {
-            flaws.push(DefinitionError::new(
-                field,
-                "it contains the secret itself",
-                "store it with `toolway secrets set NAME` and set client_secret = \"secret:NAME\"",
-            ));
-        }
-    }
-    for (field, address) in
-        [("oauth.issuer", &oauth.issuer), ("oauth.client_metadata_url", &oauth.client_metadata_url)]
-    {
-        let Some(address) = address else { continue };
-        check_text_length(field, address, flaws);
-        if !is_trustworthy(address) {
-            flaws.push(DefinitionError::new(
-                field,
-                "it is not a trusted URL",
-                "use an https URL, for example https://auth.example.com",
-            ));
-        }
-    }
-    check_count("oauth.scopes", oauth.scopes.len(), flaws);
-    // RFC 6749, section 3.3: the characters of a scope.
-    let is_scope = |scope: &String| {
-        !scope.is_empty() && scope.bytes().all(|b| matches!(b, 0x21 | 0x23..=0x5B | 0x5D..=0x7E))
-    };
-    for scope in oauth.scopes.iter().filter(|scope| !is_scope(scope)) {
-        flaws.push(DefinitionError::new(
-            "oauth.scopes",
-            format!("{scope:?} is not a valid scope"),
-            "write each scope as a separate entry, without spaces",
-        ));
-    }
-}
-
-/// Returns true if no one can modify a document in transit: https, or this computer.
-fn is_trustworthy(address: &str) -> bool {
-    let Ok(url) = Url::parse(address) else { return false };
-    let is_here = match url.host() {
-        Some(url::Host::Domain(name)) => name == "localhost",
-        Some(url::Host::Ipv4(ip)) => ip.is_loopback(),
-        Some(url::Host::Ipv6(ip)) => ip.is_loopback(),
-        None => return false,
-    };
-    url.scheme() == "https" || (url.scheme() == "http" && is_here)
 }
 
 /// Returns true if a value refers to a secret. Reports an invalid name.

@@ -4,27 +4,30 @@
 //! A login needs a [`LoginBrowser`]. A gateway has none, so it reports that a login is needed.
 
 mod challenge_response;
+mod failed_attempts;
 mod renewal;
 mod server_tokens;
 mod storage;
+mod unattended;
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use http::StatusCode;
+use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use parking_lot::Mutex;
 use reqwest::Url;
 use secrecy::{ExposeSecret as _, SecretString};
 use toolway_types::{Clock, Slug};
 
-use self::challenge_response::{ChallengeError, RefusedRequest};
+use self::challenge_response::{ChallengeError, NextStep, RefusedRequest};
 use self::server_tokens::ServerTokens;
 use super::address;
 use super::challenge::BearerChallenge;
 use super::client_settings::OauthClientSettings;
 use super::credentials::OauthCredentials;
-use super::discovery::{DiscoveredMetadata, discover};
+use super::discovery::{DiscoveredMetadata, DiscoveryRequest, discover};
+use super::dpop::NonceSource;
 use super::error::OauthError;
 use super::login::{OauthLoginRequest, PendingLogin};
 use super::store::{TokenStore, TokenStoreError};
@@ -117,7 +120,8 @@ impl OauthAuthorizer {
         let challenge = challenge.merge(stored.challenge_of(&at));
         let before = stored.credentials;
         let issuer = before.as_ref().map(|it| it.issuer.clone());
-        let found = discover(&self.parts.http, &at, &challenge, issuer.as_deref()).await?;
+        let request = DiscoveryRequest::for_login(&challenge, issuer.as_deref());
+        let found = discover(&self.parts.http, &at, request).await?;
         self.sign_in(server, &entry, url, &challenge, found, before.as_ref(), browser).await
     }
 
@@ -216,19 +220,29 @@ impl OauthAuthorizer {
     }
 }
 
-fn login_hint(server: &Slug) -> String {
-    format!("run `toolway mcp login {server}`")
+impl OauthAuthorizer {
+    /// Converts an error. If a person signs in to the server, a login is the next step. Otherwise the gateway tries
+    /// again by itself, and the owner may have to change the settings.
+    fn to_authorize_error(&self, server: &Slug, error: &OauthError) -> AuthorizeError {
+        let words = AuthorizeError::new(format!("no token for {server}: {error}"));
+        match error {
+            error if error.is_transient() => words,
+            // A secret may be missing. The gateway notices when it is there.
+            OauthError::Settings(_) => words.with_hint(settings_hint(server)),
+            _ if self.entry(server).is_unattended() => words.with_hint(settings_hint(server)),
+            _ => words.needing_login(server),
+        }
+    }
 }
 
-fn to_authorize_error(server: &Slug, error: &OauthError) -> AuthorizeError {
-    let words = AuthorizeError::new(format!("no token for {server}: {error}"));
-    if error.is_transient() { words } else { words.with_hint(login_hint(server)) }
+fn settings_hint(server: &Slug) -> String {
+    format!("check oauth in the definition of {server}; `toolway mcp login {server}` tests it")
 }
 
 #[async_trait]
 impl Authorizer for OauthAuthorizer {
     async fn token(&self, server: &Slug, url: &str) -> Result<Option<SecretString>, AuthorizeError> {
-        self.token_for(server, url).await.map_err(|error| to_authorize_error(server, &error))
+        self.token_for(server, url).await.map_err(|error| self.to_authorize_error(server, &error))
     }
 
     async fn handle_challenge(
@@ -240,13 +254,36 @@ impl Authorizer for OauthAuthorizer {
     ) -> Result<ChallengeOutcome, AuthorizeError> {
         let challenge = &BearerChallenge::parse(www_authenticate);
         let refused = RefusedRequest { server, url, challenge, status };
-        self.respond_to_challenge(&refused).await.map_err(|error| {
-            let is_hint_useful = error.needs_login();
-            let error = match error {
-                ChallengeError::Oauth(error) => to_authorize_error(server, &error),
-                other => AuthorizeError::new(other.to_string()),
-            };
-            if is_hint_useful { error.with_hint(login_hint(server)) } else { error }
+        self.respond_to_challenge(&refused).await.map_err(|error| match error {
+            ChallengeError::Oauth(error) => self.to_authorize_error(server, &error),
+            other => {
+                let words = AuthorizeError::new(other.to_string());
+                match other.next_step() {
+                    NextStep::Login => words.needing_login(server),
+                    NextStep::Settings => words.with_hint(settings_hint(server)),
+                    NextStep::None => words,
+                }
+            }
         })
+    }
+
+    fn proof(&self, server: &Slug, method: &Method, url: &Url, token: &SecretString) -> Option<HeaderValue> {
+        let entry = self.entry(server);
+        let dpop = entry.dpop()?;
+        let (held, _) = entry.current();
+        // Another token may have replaced it meanwhile; the server then refuses this request, and it is sent again.
+        held.filter(|it| it.access_token.expose_secret() == token.expose_secret())?;
+        let now_ms = self.parts.clock.now_ms();
+        dpop.proof(NonceSource::ResourceServer, method, url, now_ms, Some(token)).ok()
+    }
+
+    fn observe_response(&self, server: &Slug, headers: &HeaderMap) {
+        if let Some(dpop) = self.entry(server).dpop() {
+            dpop.remember_nonce(NonceSource::ResourceServer, headers);
+        }
+    }
+
+    fn start_connection(&self, server: &Slug) {
+        self.entry(server).forget_unattended();
     }
 }

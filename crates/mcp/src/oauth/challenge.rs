@@ -1,4 +1,5 @@
-//! Parser for bearer challenges in the header `WWW-Authenticate` (RFC 9110, section 11.6.1; RFC 6750; RFC 9728).
+//! Parser for challenges of the schemes `Bearer` and `DPoP` in the header `WWW-Authenticate` (RFC 9110, section 11.6.1;
+//! RFC 6750; RFC 9449; RFC 9728).
 
 use std::collections::BTreeMap;
 
@@ -16,26 +17,43 @@ pub struct BearerChallenge {
     pub scope: Option<String>,
     /// The error code for the token that was sent, for example `invalid_token` or `insufficient_scope`.
     pub error: Option<String>,
+    /// True if the server takes tokens that are bound to a key (DPoP).
+    pub accepts_dpop: bool,
+    /// True if the proof of a bound token lacked a nonce.
+    pub wants_nonce: bool,
 }
 
 impl BearerChallenge {
-    /// Parses the header. The result is empty if it contains no challenge of the scheme `Bearer`.
+    /// Parses the header. The result is empty if it contains no challenge of the schemes `Bearer` and `DPoP`.
     #[must_use]
     pub fn parse(header: &str) -> Self {
         let header = if header.len() > MAX_HEADER { "" } else { header };
-        let mut bearer = false;
+        let (mut is_token, mut is_dpop) = (false, false);
+        let (mut accepts_dpop, mut wants_nonce) = (false, false);
         let mut found = BTreeMap::new();
         for item in (ChallengeItems { remaining: header }) {
             match item {
-                ChallengeItem::Scheme(scheme) => bearer = scheme.eq_ignore_ascii_case("bearer"),
-                ChallengeItem::Parameter(name, value) if bearer => {
-                    found.entry(name.to_ascii_lowercase()).or_insert(value);
+                ChallengeItem::Scheme(scheme) => {
+                    is_dpop = scheme.eq_ignore_ascii_case("dpop");
+                    is_token = is_dpop || scheme.eq_ignore_ascii_case("bearer");
+                    accepts_dpop |= is_dpop;
+                }
+                ChallengeItem::Parameter(name, value) if is_token => {
+                    let name = name.to_ascii_lowercase();
+                    wants_nonce |= is_dpop && name == "error" && value == "use_dpop_nonce";
+                    found.entry(name).or_insert(value);
                 }
                 ChallengeItem::Parameter(..) => {}
             }
         }
         let mut take = |name| found.remove(name).filter(|value: &String| !value.trim().is_empty());
-        Self { resource_metadata: take("resource_metadata"), scope: take("scope"), error: take("error") }
+        Self {
+            resource_metadata: take("resource_metadata"),
+            scope: take("scope"),
+            error: take("error"),
+            accepts_dpop,
+            wants_nonce,
+        }
     }
 
     /// The required scopes without duplicates.
@@ -58,6 +76,8 @@ impl BearerChallenge {
             resource_metadata: self.resource_metadata.clone().or(earlier.resource_metadata),
             scope: (!scopes.is_empty()).then(|| scopes.join(" ")),
             error: self.error.clone(),
+            accepts_dpop: self.accepts_dpop || earlier.accepts_dpop,
+            wants_nonce: self.wants_nonce,
         }
     }
 

@@ -4,7 +4,12 @@ use http::{HeaderMap, HeaderValue};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::{Deserialize, Serialize};
 
+use super::client_assertion::{ASSERTION_TYPE, AssertionClaims, ClientKey};
+use super::error::OauthError;
 use super::serde_secret;
+
+/// The fields of a token request.
+pub(super) type FormFields = Vec<(&'static str, String)>;
 
 /// The authentication method of a client at the token endpoint (RFC 7591, section 2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,6 +23,9 @@ pub(super) enum TokenEndpointAuthMethod {
     /// In the body.
     #[serde(rename = "client_secret_post")]
     Post,
+    /// With an assertion that the client signs (RFC 7523, section 2.2).
+    #[serde(rename = "private_key_jwt")]
+    PrivateKeyJwt,
 }
 
 impl TokenEndpointAuthMethod {
@@ -26,9 +34,11 @@ impl TokenEndpointAuthMethod {
             Self::None => "none",
             Self::Basic => "client_secret_basic",
             Self::Post => "client_secret_post",
+            Self::PrivateKeyJwt => "private_key_jwt",
         }
     }
 
+    /// The method of a registered client. Registration gives no private key.
     pub(super) fn from_name(name: &str) -> Option<Self> {
         [Self::None, Self::Basic, Self::Post].into_iter().find(|it| it.name() == name)
     }
@@ -52,6 +62,9 @@ pub(super) struct OauthClient {
     pub(super) id: String,
     #[serde(with = "serde_secret::option", default, skip_serializing_if = "Option::is_none")]
     pub(super) secret: Option<SecretString>,
+    /// The private key, from the settings.
+    #[serde(skip)]
+    pub(super) key: Option<ClientKey>,
     pub(super) auth: TokenEndpointAuthMethod,
     pub(super) origin: ClientRegistrationKind,
     /// The redirect URI.
@@ -62,8 +75,18 @@ pub(super) struct OauthClient {
 }
 
 impl OauthClient {
-    /// Adds the client's authentication to a token request (RFC 6749, section 2.3.1).
-    pub(super) fn authenticate(&self, headers: &mut HeaderMap, form: &mut Vec<(&'static str, String)>) {
+    /// Adds the client's authentication to a token request (RFC 6749, section 2.3.1; RFC 7523, section 2.2). The
+    /// audience is the issuer of the authorization server.
+    ///
+    /// # Errors
+    /// [`OauthError::Settings`] if the private key can't be used.
+    pub(super) fn authenticate(
+        &self,
+        audience: &str,
+        now_ms: i64,
+        headers: &mut HeaderMap,
+        form: &mut FormFields,
+    ) -> Result<(), OauthError> {
         let secret = self.secret.as_ref().map(|it| it.expose_secret().to_owned());
         match (self.auth, secret) {
             (TokenEndpointAuthMethod::Basic, Some(secret)) => {
@@ -75,8 +98,18 @@ impl OauthClient {
                 form.push(("client_id", self.id.clone()));
                 form.push(("client_secret", secret));
             }
+            (TokenEndpointAuthMethod::PrivateKeyJwt, _) => {
+                let key = self.key.as_ref();
+                let key =
+                    key.ok_or_else(|| OauthError::Settings("oauth.private_key is missing".to_owned()))?;
+                let claims = AssertionClaims { issuer: &self.id, subject: &self.id, audience, now_ms };
+                form.push(("client_id", self.id.clone()));
+                form.push(("client_assertion_type", ASSERTION_TYPE.to_owned()));
+                form.push(("client_assertion", key.sign(&claims)?));
+            }
             _ => form.push(("client_id", self.id.clone())),
         }
+        Ok(())
     }
 }
 

@@ -9,6 +9,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::client::{ClientRegistrationKind, OauthClient, TokenEndpointAuthMethod};
+use super::client_assertion::ClientKey;
 use super::client_settings::OauthClientSettings;
 use super::error::{OauthError, sanitize};
 use super::error_response::to_oauth_error;
@@ -27,20 +28,9 @@ pub(super) async fn obtain_client(
     asking: ClientRegistrationRequest<'_>,
 ) -> Result<OauthClient, OauthError> {
     let redirect_uri = asking.redirect_uri.to_owned();
-    if let Some(only) = settings.issuer.as_ref().filter(|it| **it != server.issuer) {
-        return Err(OauthError::IssuerMismatch { expected: sanitize(only), found: sanitize(&server.issuer) });
-    }
+    check_issuer(settings, server)?;
     if let Some(id) = &settings.client_id {
-        let secret = settings.client_secret.clone();
-        let auth = choose_auth_method(server, secret.is_some())?;
-        return Ok(OauthClient {
-            id: id.clone(),
-            secret: secret.filter(|_| auth != TokenEndpointAuthMethod::None),
-            auth,
-            origin: ClientRegistrationKind::Given,
-            redirect_uri,
-            secret_expires_ms: None,
-        });
+        return given_client(server, settings, id, redirect_uri);
     }
     if settings.client_secret.is_some() {
         return Err(OauthError::Settings("oauth.client_secret is set without oauth.client_id".to_owned()));
@@ -49,6 +39,7 @@ pub(super) async fn obtain_client(
         return Ok(OauthClient {
             id: metadata_document_url(address)?,
             secret: None,
+            key: None,
             auth: TokenEndpointAuthMethod::None,
             origin: ClientRegistrationKind::Document,
             redirect_uri,
@@ -63,6 +54,56 @@ pub(super) async fn obtain_client(
     match known.filter(usable) {
         Some(known) => Ok(known.clone()),
         None => register(http, server, asking).await,
+    }
+}
+
+/// Checks that the server is the one in the settings, if they name one.
+pub(super) fn check_issuer(
+    settings: &OauthClientSettings,
+    server: &AuthorizationServer,
+) -> Result<(), OauthError> {
+    match settings.issuer.as_ref().filter(|it| **it != server.issuer) {
+        Some(only) => {
+            Err(OauthError::IssuerMismatch { expected: sanitize(only), found: sanitize(&server.issuer) })
+        }
+        None => Ok(()),
+    }
+}
+
+/// Returns the client that the owner registered, with the best authentication that it has.
+pub(super) fn given_client(
+    server: &AuthorizationServer,
+    settings: &OauthClientSettings,
+    id: &str,
+    redirect_uri: String,
+) -> Result<OauthClient, OauthError> {
+    let (secret, key) = (settings.client_secret.clone(), settings.private_key.clone());
+    let auth = choose_auth_method(server, secret.is_some(), key.is_some())?;
+    let key = key.filter(|_| auth == TokenEndpointAuthMethod::PrivateKeyJwt);
+    if let Some(key) = &key {
+        check_algorithm(server, key)?;
+    }
+    let sends_secret = matches!(auth, TokenEndpointAuthMethod::Basic | TokenEndpointAuthMethod::Post);
+    Ok(OauthClient {
+        id: id.to_owned(),
+        secret: secret.filter(|_| sends_secret),
+        key,
+        auth,
+        origin: ClientRegistrationKind::Given,
+        redirect_uri,
+        secret_expires_ms: None,
+    })
+}
+
+/// Checks that the server accepts signatures with this key (RFC 8414, section 2).
+fn check_algorithm(server: &AuthorizationServer, key: &ClientKey) -> Result<(), OauthError> {
+    let own = key.algorithm()?;
+    match &server.signing_algorithms {
+        Some(accepted) if !accepted.iter().any(|it| it == own) => Err(OauthError::Settings(format!(
+            "oauth.private_key signs with {own}, but the authorization server accepts {:?}",
+            sanitize(&accepted.join(", "))
+        ))),
+        _ => Ok(()),
     }
 }
 
@@ -89,22 +130,21 @@ fn metadata_document_url(address: &str) -> Result<String, OauthError> {
 /// 8414, section 2).
 fn choose_auth_method(
     server: &AuthorizationServer,
-    with_secret: bool,
+    has_secret: bool,
+    has_key: bool,
 ) -> Result<TokenEndpointAuthMethod, OauthError> {
-    let order: &[TokenEndpointAuthMethod] = if with_secret {
-        &[TokenEndpointAuthMethod::Basic, TokenEndpointAuthMethod::Post, TokenEndpointAuthMethod::None]
-    } else {
-        &[TokenEndpointAuthMethod::None]
-    };
-    let first = order.first().copied().unwrap_or(TokenEndpointAuthMethod::None);
-    let Some(taken) = &server.auth_methods else { return Ok(first) };
-    let found = order.iter().copied().find(|it| taken.iter().any(|name| name == it.name()));
+    use TokenEndpointAuthMethod::{Basic, None as Public, Post, PrivateKeyJwt};
+    let of_key = has_key.then_some(PrivateKeyJwt);
+    let of_secret = has_secret.then_some([Basic, Post]);
+    let mut order = of_key.into_iter().chain(of_secret.into_iter().flatten()).chain([Public]);
+    let Some(taken) = &server.auth_methods else { return Ok(order.next().unwrap_or(Public)) };
+    let found = order.find(|it| taken.iter().any(|name| name == it.name()));
     found.ok_or_else(|| OauthError::Unsuitable {
         issuer: sanitize(&server.issuer),
-        lacks: if with_secret {
-            "supports client secrets neither in the header nor in the body"
-        } else {
-            "requires a client secret; set oauth.client_secret"
+        lacks: match (has_key, has_secret) {
+            (true, _) => "does not support clients that sign assertions (private_key_jwt)",
+            (false, true) => "supports client secrets neither in the header nor in the body",
+            (false, false) => "requires a client secret; set oauth.client_secret",
         },
     })
 }
@@ -136,9 +176,9 @@ async fn register(
     asking: ClientRegistrationRequest<'_>,
 ) -> Result<OauthClient, OauthError> {
     let Some(url) = &server.registration else { return Err(OauthError::NoClient(sanitize(&server.issuer))) };
-    let wanted = match choose_auth_method(server, false) {
+    let wanted = match choose_auth_method(server, false, false) {
         Ok(method) => method,
-        Err(_) => choose_auth_method(server, true)?,
+        Err(_) => choose_auth_method(server, true, false)?,
     };
     let mut body = json!({
         "client_name": CLIENT_NAME,
@@ -179,6 +219,7 @@ async fn register(
     Ok(OauthClient {
         id: made.client_id,
         secret: secret.map(SecretString::from),
+        key: None,
         auth,
         origin: ClientRegistrationKind::Registered,
         redirect_uri: asking.redirect_uri.to_owned(),

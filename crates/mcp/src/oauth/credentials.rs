@@ -9,6 +9,7 @@ use super::address::is_token_allowed;
 use super::client::OauthClient;
 use super::serde_secret;
 use super::token::IssuedToken;
+use crate::definition::OauthGrantType;
 
 /// A token is refreshed this long before it expires, or at half its lifetime if that is shorter.
 const RENEW_BEFORE_MS: i64 = 60_000;
@@ -39,6 +40,15 @@ pub struct OauthCredentials {
     /// The scopes that the server has required since then, for the next login.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) missing: Vec<String>,
+    /// The key that the tokens are bound to (DPoP); `None` for bearer tokens.
+    #[serde(with = "serde_secret::option", default, skip_serializing_if = "Option::is_none")]
+    pub(super) dpop_key: Option<SecretString>,
+    /// The grant of the token.
+    #[serde(default, skip_serializing_if = "OauthGrantType::is_default")]
+    pub(super) grant: OauthGrantType,
+    /// The fingerprint of the settings at the time of a grant without a person.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) settings: Option<String>,
 }
 
 impl fmt::Debug for OauthCredentials {
@@ -102,10 +112,22 @@ impl OauthCredentials {
         self.expires_ms
     }
 
-    /// Returns true if the token can be refreshed without a person.
+    /// Returns true if the token can be renewed without a person.
     #[must_use]
     pub fn can_be_renewed(&self) -> bool {
-        self.refresh_token.is_some()
+        self.refresh_token.is_some() || self.is_unattended()
+    }
+
+    /// Returns true if the token was issued without a person.
+    #[must_use]
+    pub fn is_unattended(&self) -> bool {
+        !self.grant.is_default()
+    }
+
+    /// Returns true if the token is bound to a key (DPoP).
+    #[must_use]
+    pub fn is_bound(&self) -> bool {
+        self.dpop_key.is_some()
     }
 
     /// The redirect URI of the login. A login with the same URI needs no new registration.

@@ -8,7 +8,9 @@ use serde::de::DeserializeOwned;
 use super::address::{canonical_resource_uri, origin, usable_address};
 use super::challenge::BearerChallenge;
 use super::error::{OauthError, sanitize};
-use super::metadata::{AuthorizationServer, AuthorizationServerMetadata, ProtectedResourceMetadata};
+use super::metadata::{
+    AuthorizationServer, AuthorizationServerMetadata, MetadataPurpose, ProtectedResourceMetadata,
+};
 use super::transport::{BufferedResponse, OauthHttpClient, bad_answer, without_query};
 use super::well_known::{issuer_metadata_urls, resource_metadata_urls};
 
@@ -28,40 +30,67 @@ pub(super) struct DiscoveredMetadata {
     pub(super) server: AuthorizationServer,
     /// True if the server's metadata names the authorization server, false if it is assumed.
     pub(super) is_advertised: bool,
+    /// True if the server takes only tokens that are bound to a key (RFC 9728, section 2).
+    pub(super) requires_dpop: bool,
 }
 
-/// Discovers the authorization server of a server: the issuer `before` if the server still names it, else the first
-/// usable one.
+/// The parameters of a discovery.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct DiscoveryRequest<'a> {
+    pub(super) challenge: &'a BearerChallenge,
+    /// The issuer to use if the server names it.
+    pub(super) preferred: Option<&'a str>,
+    /// The issuer in the owner's settings, for servers that name none.
+    pub(super) configured: Option<&'a str>,
+    pub(super) purpose: MetadataPurpose,
+}
+
+impl<'a> DiscoveryRequest<'a> {
+    /// The discovery for a login or a refresh: the issuer of the last login is preferred.
+    pub(super) fn for_login(challenge: &'a BearerChallenge, before: Option<&'a str>) -> Self {
+        Self { challenge, preferred: before, configured: None, purpose: MetadataPurpose::Login }
+    }
+}
+
+/// Discovers the authorization server of a server: the preferred issuer if the server names it, else the first usable
+/// one.
 pub(super) async fn discover(
     http: &OauthHttpClient,
     server: &Url,
-    challenge: &BearerChallenge,
-    before: Option<&str>,
+    request: DiscoveryRequest<'_>,
 ) -> Result<DiscoveredMetadata, OauthError> {
     let http = http.for_server(server);
-    let Some(found) = fetch_resource_metadata(&http, server, challenge).await? else {
-        let at = assume_own_origin(&http, server).await?;
-        return Ok(DiscoveredMetadata {
-            http,
-            resource: canonical_resource_uri(server),
-            scopes: None,
-            server: at,
-            is_advertised: false,
-        });
+    let found = fetch_resource_metadata(&http, server, request.challenge).await?;
+    let (resource, issuers, scopes, requires_dpop) = match found {
+        None => (canonical_resource_uri(server), Vec::new(), None, false),
+        Some(it) => {
+            (it.resource, it.authorization_servers, it.scopes_supported, it.dpop_bound_access_tokens_required)
+        }
     };
-    let ProtectedResourceMetadata { resource, authorization_servers: issuers, scopes_supported: scopes } =
-        found;
-    if issuers.is_empty() {
-        let server = assume_own_origin(&http, server).await?;
-        return Ok(DiscoveredMetadata { http, resource, scopes, server, is_advertised: false });
-    }
-    let (first, others): (Vec<_>, Vec<_>) = issuers.iter().partition(|it| Some(it.as_str()) == before);
+    let is_advertised = !issuers.is_empty();
+    let at = match request.configured {
+        _ if is_advertised => choose_authorization_server(&http, server, &issuers, request).await?,
+        Some(issuer) => {
+            let found = fetch_authorization_server(&http, issuer, server, request.purpose).await?;
+            found.ok_or_else(|| OauthError::NoAuthorizationServer(sanitize(issuer)))?
+        }
+        None => assume_own_origin(&http, server, request.purpose).await?,
+    };
+    Ok(DiscoveredMetadata { http, resource, scopes, server: at, is_advertised, requires_dpop })
+}
+
+async fn choose_authorization_server(
+    http: &OauthHttpClient,
+    server: &Url,
+    issuers: &[String],
+    request: DiscoveryRequest<'_>,
+) -> Result<AuthorizationServer, OauthError> {
+    let (first, others): (Vec<_>, Vec<_>) =
+        issuers.iter().partition(|it| Some(it.as_str()) == request.preferred);
     let mut passing = None;
     for issuer in first.into_iter().chain(others).take(MAX_TRIED) {
-        match fetch_authorization_server(&http, issuer, server).await {
-            Ok(Some(server)) => {
-                return Ok(DiscoveredMetadata { http, resource, scopes, server, is_advertised: true });
-            }
+        match fetch_authorization_server(http, issuer, server, request.purpose).await {
+            Ok(Some(found)) => return Ok(found),
             Ok(None) => {}
             Err(error) if error.is_transient() => passing = Some(error),
             Err(error) => return Err(error),
@@ -103,13 +132,14 @@ async fn fetch_resource_metadata(
 }
 
 /// Fetches the metadata of the authorization server with this issuer. Returns `None` if there is none.
-async fn fetch_authorization_server(
+pub(super) async fn fetch_authorization_server(
     http: &OauthHttpClient,
     issuer: &str,
     resource: &Url,
+    purpose: MetadataPurpose,
 ) -> Result<Option<AuthorizationServer>, OauthError> {
     let url = usable_address("the authorization server", issuer, resource)?;
-    fetch_server_metadata(http, &url, &[issuer], resource).await
+    fetch_server_metadata(http, &url, &[issuer], resource, purpose).await
 }
 
 async fn fetch_server_metadata(
@@ -117,23 +147,28 @@ async fn fetch_server_metadata(
     at: &Url,
     expected: &[&str],
     resource: &Url,
+    purpose: MetadataPurpose,
 ) -> Result<Option<AuthorizationServer>, OauthError> {
     for url in issuer_metadata_urls(at) {
         let answer = http.get(&url).await?;
         if let Some(found) = parse_if_json::<AuthorizationServerMetadata>(&url, &answer)? {
-            return found.validate(expected, resource).map(Some);
+            return found.validate(expected, resource, purpose).map(Some);
         }
     }
     Ok(None)
 }
 
 /// Assumes that a server without metadata is its own authorization server, as 2025-03-26 specifies.
-async fn assume_own_origin(http: &OauthHttpClient, server: &Url) -> Result<AuthorizationServer, OauthError> {
+async fn assume_own_origin(
+    http: &OauthHttpClient,
+    server: &Url,
+    purpose: MetadataPurpose,
+) -> Result<AuthorizationServer, OauthError> {
     let issuer = origin(server);
     let url = usable_address("the authorization server", &issuer, server)?;
     // The issuer is derived here, not quoted, so the form with an explicit empty path is equivalent.
     let spelled = format!("{issuer}/");
-    match fetch_server_metadata(http, &url, &[&issuer, &spelled], server).await? {
+    match fetch_server_metadata(http, &url, &[&issuer, &spelled], server, purpose).await? {
         Some(found) => Ok(found),
         None => AuthorizationServer::assumed(server),
     }

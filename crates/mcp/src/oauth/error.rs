@@ -91,6 +91,19 @@ pub enum OauthError {
     /// The owner's settings of this server are invalid.
     #[error("the settings of this server: {0}")]
     Settings(String),
+    /// The login belongs to another client than the one in the settings.
+    #[error("oauth.client_id has changed since the login")]
+    ClientChanged,
+    /// A request for a token failed before, and the next attempt is later.
+    #[error("{problem}; the next attempt is in {seconds} s")]
+    Postponed {
+        /// The problem of the last attempt.
+        problem: String,
+        /// The time until the next attempt, in seconds.
+        seconds: u64,
+        /// True if a retry may succeed.
+        is_transient: bool,
+    },
     /// The browser brought no answer.
     #[error("{0}")]
     Browser(String),
@@ -100,7 +113,7 @@ impl OauthError {
     /// Returns true if a retry may succeed.
     #[must_use]
     pub fn is_transient(&self) -> bool {
-        matches!(self, Self::Unreachable { .. })
+        matches!(self, Self::Unreachable { .. } | Self::Postponed { is_transient: true, .. })
     }
 
     /// Returns true if the authorization server rejected the grant or the client (RFC 6749, section 5.2).

@@ -13,12 +13,15 @@ use super::client::OauthClient;
 use super::client_registration::{ClientRegistrationRequest, obtain_client};
 use super::client_settings::OauthClientSettings;
 use super::credentials::OauthCredentials;
-use super::discovery::{DiscoveredMetadata, discover};
+use super::discovery::{DiscoveredMetadata, DiscoveryRequest, discover};
+use super::dpop::DpopBinding;
 use super::error::{OauthError, sanitize};
 use super::pkce::{PkceVerifier, random_text};
 use super::scopes::{self, ScopeCandidates};
-use super::token;
+use super::token::TokenEndpoint;
+use super::token_binding::bind_token;
 use super::transport::OauthHttpClient;
+use crate::definition::OauthGrantType;
 
 /// Maximum length of the redirect's query, in bytes.
 const MAX_CALLBACK: usize = 16 << 10;
@@ -43,6 +46,8 @@ pub struct PendingLogin {
     clock: Arc<dyn Clock>,
     discovered: DiscoveredMetadata,
     client: OauthClient,
+    dpop: Option<DpopBinding>,
+    requires_dpop: bool,
     metadata: Option<String>,
     scopes: Vec<String>,
     verifier: PkceVerifier,
@@ -68,7 +73,8 @@ impl PendingLogin {
     ) -> Result<Self, OauthError> {
         let server = address::server_url(request.server)?;
         let before = request.previous.map(|it| it.issuer.as_str());
-        let discovered = discover(&http, &server, request.challenge, before).await?;
+        let wanted = DiscoveryRequest::for_login(request.challenge, before);
+        let discovered = discover(&http, &server, wanted).await?;
         Self::begin_with(clock, discovered, request).await
     }
 
@@ -105,7 +111,10 @@ impl PendingLogin {
         let client = obtain_client(&discovered.http, at, request.settings, known, asking).await?;
         let proof = PkceVerifier::new()?;
         let state = random_text()?;
-        let mut url = at.authorization.clone();
+        let mut url = at.authorization.clone().ok_or_else(|| OauthError::Unsuitable {
+            issuer: sanitize(&at.issuer),
+            lacks: "has no authorization endpoint",
+        })?;
         {
             let mut query = url.query_pairs_mut();
             query
@@ -124,8 +133,11 @@ impl PendingLogin {
                 query.append_pair("prompt", "consent");
             }
         }
+        let requires_dpop = request.settings.requires_dpop;
+        let dpop = bind_token(&discovered, request.challenge, requires_dpop)?;
         let metadata = request.challenge.resource_metadata.clone();
-        Ok(Self { clock, discovered, client, metadata, scopes, verifier: proof, state, url })
+        let verifier = proof;
+        Ok(Self { clock, discovered, client, dpop, requires_dpop, metadata, scopes, verifier, state, url })
     }
 
     /// The address for the browser.
@@ -172,9 +184,16 @@ impl PendingLogin {
         let code = parameter(query, "code")?.filter(|it| !it.is_empty());
         let code = SecretString::from(code.ok_or(OauthError::WrongCallback("it contains no code"))?);
         let DiscoveredMetadata { http, resource, server, .. } = self.discovered;
-        let issued =
-            token::exchange(&http, &server.token, &self.client, &code, &self.verifier.verifier, &resource)
-                .await?;
+        let endpoint = TokenEndpoint {
+            http: &http,
+            url: &server.token,
+            issuer: &server.issuer,
+            client: &self.client,
+            now_ms: self.clock.now_ms(),
+            dpop: self.dpop.as_ref(),
+        };
+        let issued = endpoint.exchange_code(&code, &self.verifier.verifier, &resource).await?;
+        let dpop_key = issued.key_of(self.dpop.as_ref(), self.requires_dpop, &server.issuer)?;
         let now_ms = self.clock.now_ms();
         Ok(OauthCredentials {
             resource,
@@ -187,6 +206,9 @@ impl PendingLogin {
             expires_ms: issued.life_ms.map(|life| now_ms.saturating_add(life)),
             scopes: issued.scopes.unwrap_or(self.scopes),
             missing: Vec::new(),
+            dpop_key,
+            grant: OauthGrantType::AuthorizationCode,
+            settings: None,
         })
     }
 

@@ -19,6 +19,8 @@ pub(super) struct ProtectedResourceMetadata {
     pub(super) authorization_servers: Vec<String>,
     #[serde(default)]
     pub(super) scopes_supported: Option<Vec<String>>,
+    #[serde(default)]
+    pub(super) dpop_bound_access_tokens_required: bool,
 }
 
 impl ProtectedResourceMetadata {
@@ -43,7 +45,8 @@ impl ProtectedResourceMetadata {
 #[derive(Debug, Clone, Deserialize)]
 pub(super) struct AuthorizationServerMetadata {
     issuer: String,
-    authorization_endpoint: String,
+    #[serde(default)]
+    authorization_endpoint: Option<String>,
     token_endpoint: String,
     #[serde(default)]
     registration_endpoint: Option<String>,
@@ -56,6 +59,10 @@ pub(super) struct AuthorizationServerMetadata {
     #[serde(default)]
     token_endpoint_auth_methods_supported: Option<Vec<String>>,
     #[serde(default)]
+    token_endpoint_auth_signing_alg_values_supported: Option<Vec<String>>,
+    #[serde(default)]
+    dpop_signing_alg_values_supported: Option<Vec<String>>,
+    #[serde(default)]
     code_challenge_methods_supported: Option<Vec<String>>,
     #[serde(default)]
     client_id_metadata_document_supported: bool,
@@ -63,17 +70,30 @@ pub(super) struct AuthorizationServerMetadata {
     authorization_response_iss_parameter_supported: bool,
 }
 
-/// A usable authorization server: the metadata is its own, it supports PKCE, and its addresses are allowed.
+/// The use of an authorization server. A login needs more of it than a request for a token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum MetadataPurpose {
+    Login,
+    TokenRequest,
+}
+
+/// A usable authorization server: the metadata is its own, it supports PKCE if a person logs in, and its addresses are
+/// allowed.
 #[derive(Debug, Clone)]
 pub(super) struct AuthorizationServer {
     /// The issuer as the metadata writes it; the origin if there is no metadata.
     pub(super) issuer: String,
-    pub(super) authorization: Url,
+    /// The address for the browser. A server without logins has none.
+    pub(super) authorization: Option<Url>,
     pub(super) token: Url,
     pub(super) registration: Option<Url>,
     pub(super) scopes: Option<Vec<String>>,
     /// The client authentication methods of the token endpoint, if declared.
     pub(super) auth_methods: Option<Vec<String>>,
+    /// The signature algorithms of client assertions, if declared.
+    pub(super) signing_algorithms: Option<Vec<String>>,
+    /// The signature algorithms of DPoP proofs, if declared.
+    pub(super) dpop_algorithms: Option<Vec<String>>,
     /// True if a client id may be an address (OAuth Client ID Metadata Documents).
     pub(super) takes_metadata_documents: bool,
     /// True if its answers contain the issuer (RFC 9207).
@@ -90,6 +110,7 @@ impl AuthorizationServerMetadata {
         self,
         expected: &[&str],
         resource: &Url,
+        purpose: MetadataPurpose,
     ) -> Result<AuthorizationServer, OauthError> {
         if !expected.contains(&self.issuer.as_str()) {
             return Err(OauthError::IssuerMismatch {
@@ -97,6 +118,30 @@ impl AuthorizationServerMetadata {
                 found: sanitize(&self.issuer),
             });
         }
+        if purpose == MetadataPurpose::Login {
+            self.check_login()?;
+        }
+        let authorization = self.authorization_endpoint.as_deref();
+        let registration = self.registration_endpoint.as_deref();
+        Ok(AuthorizationServer {
+            authorization: authorization
+                .map(|it| usable_address("the authorization endpoint", it, resource))
+                .transpose()?,
+            token: usable_address("the token endpoint", &self.token_endpoint, resource)?,
+            registration: registration
+                .map(|it| usable_address("the registration endpoint", it, resource))
+                .transpose()?,
+            scopes: self.scopes_supported,
+            auth_methods: self.token_endpoint_auth_methods_supported,
+            signing_algorithms: self.token_endpoint_auth_signing_alg_values_supported,
+            dpop_algorithms: self.dpop_signing_alg_values_supported,
+            takes_metadata_documents: self.client_id_metadata_document_supported,
+            sends_issuer: self.authorization_response_iss_parameter_supported,
+            issuer: self.issuer,
+        })
+    }
+
+    fn check_login(&self) -> Result<(), OauthError> {
         let issuer = sanitize(&self.issuer);
         let has = |list: &Option<Vec<String>>, value: &str| {
             list.as_ref().is_some_and(|list| list.iter().any(|it| it == value))
@@ -111,23 +156,10 @@ impl AuthorizationServerMetadata {
         if self.grant_types_supported.is_some() && !has(&self.grant_types_supported, "authorization_code") {
             return Err(lacks("does not accept authorization codes"));
         }
-        let registration = self.registration_endpoint.as_deref();
-        Ok(AuthorizationServer {
-            authorization: usable_address(
-                "the authorization endpoint",
-                &self.authorization_endpoint,
-                resource,
-            )?,
-            token: usable_address("the token endpoint", &self.token_endpoint, resource)?,
-            registration: registration
-                .map(|it| usable_address("the registration endpoint", it, resource))
-                .transpose()?,
-            scopes: self.scopes_supported,
-            auth_methods: self.token_endpoint_auth_methods_supported,
-            takes_metadata_documents: self.client_id_metadata_document_supported,
-            sends_issuer: self.authorization_response_iss_parameter_supported,
-            issuer: self.issuer,
-        })
+        if self.authorization_endpoint.is_none() {
+            return Err(lacks("has no authorization endpoint"));
+        }
+        Ok(())
     }
 }
 
@@ -145,15 +177,26 @@ impl AuthorizationServer {
             )
         };
         Ok(Self {
-            issuer: super::address::origin(server),
-            authorization: at("/authorize")?,
-            token: at("/token")?,
+            authorization: Some(at("/authorize")?),
             registration: Some(at("/register")?),
+            ..Self::with_token_endpoint(super::address::origin(server), at("/token")?)
+        })
+    }
+
+    /// An authorization server of which only the token endpoint is known.
+    pub(super) fn with_token_endpoint(issuer: String, token: Url) -> Self {
+        Self {
+            issuer,
+            authorization: None,
+            token,
+            registration: None,
             scopes: None,
             auth_methods: None,
+            signing_algorithms: None,
+            dpop_algorithms: None,
             takes_metadata_documents: false,
             sends_issuer: false,
-        })
+        }
     }
 }
 

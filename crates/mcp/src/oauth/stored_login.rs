@@ -31,6 +31,8 @@ pub(super) struct RecordedChallenge {
     resource_metadata: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     scopes: Vec<String>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    accepts_dpop: bool,
 }
 
 impl StoredLogin {
@@ -48,12 +50,14 @@ impl StoredLogin {
     /// challenge has none.
     pub(super) fn challenge_of(&self, server: &Url) -> BearerChallenge {
         let recorded = self.challenge.clone().filter(|it| it.is_of(server));
+        let accepts_dpop = recorded.as_ref().is_some_and(|it| it.accepts_dpop);
         let (metadata, scopes) = recorded.map_or((None, Vec::new()), |it| (it.resource_metadata, it.scopes));
         let of_login = self.credentials.as_ref().filter(|it| it.is_for(server));
         BearerChallenge {
             resource_metadata: metadata.or_else(|| of_login.and_then(|it| it.metadata.clone())),
             scope: (!scopes.is_empty()).then(|| scopes.join(" ")),
-            error: None,
+            accepts_dpop,
+            ..BearerChallenge::default()
         }
     }
 }
@@ -65,8 +69,10 @@ impl RecordedChallenge {
             server: canonical_resource_uri(server),
             resource_metadata: challenge.resource_metadata.clone().filter(|it| it.len() <= MAX_ADDRESS),
             scopes: scopes::union(&challenge.scopes(), &[]),
+            accepts_dpop: challenge.accepts_dpop,
         };
-        (recorded.resource_metadata.is_some() || !recorded.scopes.is_empty()).then_some(recorded)
+        (recorded.accepts_dpop || recorded.resource_metadata.is_some() || !recorded.scopes.is_empty())
+            .then_some(recorded)
     }
 
     /// Returns true if the challenge is one of the server at this address.

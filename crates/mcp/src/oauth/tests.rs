@@ -1,6 +1,7 @@
 //! Whole logins, renewals and refusals, against servers on loopback ports.
 
 mod fake_servers;
+mod unattended;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,7 +16,7 @@ use serde_json::{Value, json};
 use toolway_types::{Clock, Slug};
 
 use super::*;
-use crate::upstream::authorizer::{Authorizer as _, ChallengeOutcome};
+use crate::upstream::authorizer::{AuthorizeError, Authorizer as _, ChallengeOutcome};
 use fake_servers::{FakeAuthServer, FakeResourceServer, FormFields};
 
 #[derive(Debug, Default, Clone)]

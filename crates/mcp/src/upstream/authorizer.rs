@@ -2,9 +2,10 @@
 
 use async_trait::async_trait;
 use http::header::WWW_AUTHENTICATE;
-use http::{HeaderMap, StatusCode};
+use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use secrecy::SecretString;
 use toolway_types::Slug;
+use url::Url;
 
 /// The reason why there is no token.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -14,13 +15,15 @@ pub struct AuthorizeError {
     pub message: String,
     /// The next step for a person. Without one, the error is temporary or can't be fixed.
     pub hint: Option<String>,
+    /// True if only a login helps, so that further attempts are useless.
+    pub needs_login: bool,
 }
 
 impl AuthorizeError {
     /// Creates an error with this message.
     #[must_use]
     pub fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into(), hint: None }
+        Self { message: message.into(), hint: None, needs_login: false }
     }
 
     /// Adds the next step.
@@ -28,6 +31,13 @@ impl AuthorizeError {
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
+    }
+
+    /// Marks an error that only a login fixes, and adds the command.
+    #[must_use]
+    pub fn needing_login(mut self, server: &Slug) -> Self {
+        self.needs_login = true;
+        self.with_hint(format!("run `toolway mcp login {server}`"))
     }
 }
 
@@ -56,6 +66,24 @@ pub trait Authorizer: Send + Sync + 'static {
     /// # Errors
     /// [`AuthorizeError`] if a required token is unavailable.
     async fn token(&self, server: &Slug, url: &str) -> Result<Option<SecretString>, AuthorizeError>;
+
+    /// Returns the proof that belongs to a token that is bound to a key (RFC 9449), or `None` for a bearer token. Each
+    /// request has a proof of its own.
+    fn proof(
+        &self,
+        _server: &Slug,
+        _method: &Method,
+        _url: &Url,
+        _token: &SecretString,
+    ) -> Option<HeaderValue> {
+        None
+    }
+
+    /// Reads the headers of each response. A server may give a nonce for the next proof there.
+    fn observe_response(&self, _server: &Slug, _headers: &HeaderMap) {}
+
+    /// Prepares for a new connection. The definition of the server may have changed.
+    fn start_connection(&self, _server: &Slug) {}
 
     /// Handles a refusal with this status (401 or 403) and this `WWW-Authenticate`, which is empty if the server sent
     /// none.

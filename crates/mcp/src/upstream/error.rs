@@ -27,6 +27,9 @@ pub(super) enum UpstreamError {
     /// The server requires a login by the owner.
     #[error("it wants a login{}", detail(.0))]
     NeedsLogin(String),
+    /// The gateway gets no token that needs no person.
+    #[error("there is no access token for it{}", detail(.0))]
+    NoToken(String),
     /// The server responded with an error status.
     #[error("it answered with HTTP status {}{}", .0.as_u16(), detail(.1))]
     Status(StatusCode, String),
@@ -74,6 +77,10 @@ fn lacks_initialize(text: &str) -> bool {
         .any(|words| text.contains(words))
 }
 
+fn no_token_hint(server: &str) -> String {
+    format!("check oauth in the definition of {server}; `toolway mcp login {server}` tests it")
+}
+
 fn detail(text: &str) -> String {
     match text.trim() {
         "" => String::new(),
@@ -110,6 +117,7 @@ impl UpstreamError {
             | Self::Unreachable(_)
             | Self::SessionExpired(_)
             | Self::NeedsLogin(_)
+            | Self::NoToken(_)
             | Self::InvalidDefinition(_) => true,
             Self::Status(status, _) => {
                 matches!(status.as_u16(), 400..=407 | 410..=417 | 421..=426 | 428 | 429 | 503)
@@ -132,6 +140,7 @@ impl UpstreamError {
             ),
             Self::Unreachable(_) => (Code::Network, None),
             Self::NeedsLogin(_) => (Code::AuthRequired, Some(format!("run: toolway mcp login {server}"))),
+            Self::NoToken(_) => (Code::AuthRequired, Some(no_token_hint(server))),
             Self::Status(StatusCode::TOO_MANY_REQUESTS, _) => (Code::RateLimited, None),
             Self::Status(..) => (Code::HttpStatus, None),
             Self::RpcError(error) if error.code == ErrorCode::INVALID_PARAMS => (Code::ToolFailed, None),
@@ -172,6 +181,7 @@ impl UpstreamError {
     pub(super) fn to_problem(&self, server: &str) -> UpstreamProblem {
         let hint = match self {
             Self::NeedsLogin(_) => Some(format!("run: toolway mcp login {server}")),
+            Self::NoToken(_) => Some(no_token_hint(server)),
             Self::Unreachable(_) => Some("check the address, and that the server is running".to_owned()),
             Self::Status(StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED, _) => {
                 Some("check that the address is that of an MCP server; many end in /mcp".to_owned())

@@ -1,6 +1,8 @@
 //! `toolway mcp add`: adds an MCP server. Programs are only configured on the gateway's own computer, never over the
 //! network; a server with a URL can also be added to a remote gateway.
 
+mod oauth_flags;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -10,10 +12,11 @@ use serde_json::json;
 use toolway_api::mcp_servers::McpServerDetail;
 use toolway_mcp::definition::import::secret_name;
 use toolway_mcp::definition::{
-    OauthDefinition, SECRET_PREFIX, ServerDefinition, TransportMode, check_name, is_secret_name, store,
+    SECRET_PREFIX, ServerDefinition, TransportMode, check_name, is_secret_name, store,
 };
 use toolway_types::Slug;
 
+use self::oauth_flags::McpOauthFlags;
 use super::servers::{
     change_error, invalid_definition_error, load_definitions, load_settings, origin_text, print_server,
     wait_until_settled,
@@ -58,12 +61,8 @@ pub(crate) struct AddMcpServerArgs {
     /// Transport of a server with a URL (default: auto)
     #[arg(long, value_enum, requires = "url")]
     transport: Option<McpTransportFlag>,
-    /// OAuth client id, if the server does not support dynamic client registration
-    #[arg(long, value_name = "ID", requires = "url")]
-    client_id: Option<String>,
-    /// OAuth scope to request instead of the server's default scopes; repeat the flag for more
-    #[arg(long, value_name = "SCOPE", requires = "url")]
-    scope: Vec<String>,
+    #[command(flatten)]
+    oauth: McpOauthFlags,
     /// Allow the server to use the calling client's model (sampling)
     #[arg(long)]
     sampling: bool,
@@ -121,7 +120,8 @@ pub(super) async fn run(args: AddMcpServerArgs, context: &CliContext) -> CliResu
                 .with_hint("use --replace to replace it, or choose another name"));
         }
     }
-    let was_shown = kept.iter().any(|(_, value)| value.is_some());
+    let of_file = secret_name(&slug, oauth_flags::PRIVATE_KEY);
+    let was_shown = kept.iter().any(|(name, value)| value.is_some() && *name != of_file);
     store_secrets(kept, context).await?;
     context.folder.create()?;
     let file = context.folder.mcp_servers();
@@ -209,13 +209,7 @@ fn definition(slug: &Slug, args: &AddMcpServerArgs) -> CliResult<(ServerDefiniti
         let (name, value) = split_secret(slug, text, ':', &mut kept);
         definition.headers.insert(name, value);
     }
-    if args.client_id.is_some() || !args.scope.is_empty() {
-        definition.oauth = Some(OauthDefinition {
-            client_id: args.client_id.clone(),
-            scopes: args.scope.clone(),
-            ..OauthDefinition::default()
-        });
-    }
+    definition.oauth = args.oauth.definition(slug, &mut kept)?;
     if kept.iter().filter(|(_, value)| value.is_none()).count() > 1 {
         return Err(CliError::usage("only one value can be read from standard input").with_hint(
             "store the others with `toolway secrets set NAME`, and use =secret:NAME or :secret:NAME",

@@ -5,11 +5,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::Instant;
+use toolway_api::DefinitionOrigin;
+use toolway_api::mcp_servers::McpServerDetail;
+use toolway_gateway::api_views::mcp_server_status;
 use toolway_gateway::mcp::standalone::{self, StandaloneUpstreamParts};
 use toolway_mcp::definition::ServerDefinition;
-use toolway_mcp::upstream::{UpstreamManager, UpstreamState};
+use toolway_mcp::upstream::{UpstreamManager, UpstreamState, UpstreamStatus};
 use toolway_types::Slug;
 
+use super::servers::redacted_fields;
 use crate::context::CliContext;
 use crate::error::CliResult;
 use crate::settings::LoadedSettings;
@@ -43,4 +47,20 @@ pub(super) async fn connect(
         tokio::time::sleep(POLL_INTERVAL).await;
     }
     Ok(upstreams)
+}
+
+/// Returns the state of a connected server, with its definition.
+pub(super) fn server_detail(
+    upstreams: &UpstreamManager,
+    status: UpstreamStatus,
+    definition: &ServerDefinition,
+    origin: &DefinitionOrigin,
+) -> McpServerDetail {
+    McpServerDetail {
+        definition: redacted_fields(definition),
+        origin: origin.clone(),
+        name: status.slug.to_string(),
+        log: upstreams.get(&status.slug).map(|upstream| upstream.log().lines()),
+        status: Some(mcp_server_status(status)),
+    }
 }

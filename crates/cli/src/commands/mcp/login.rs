@@ -1,8 +1,10 @@
 //! `toolway mcp login`: logs in to an MCP server with OAuth in a browser and stores the tokens for the gateway. The
-//! browser returns to a port of this computer; if it runs on another one, the user pastes the final address.
+//! browser returns to a port of this computer; if it runs on another one, the user pastes the final address. For a
+//! server whose tokens need no person, it tests the grant.
 
 mod browser;
 mod callback_server;
+mod unattended;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,9 +13,9 @@ use clap::Args;
 use secrecy::SecretString;
 use toolway_api::mcp_servers::McpServerDetail;
 use toolway_gateway::mcp::sign_in::{self, KeyringWriter, SignInParts};
-use toolway_mcp::definition::ServerDefinition;
+use toolway_mcp::definition::{OauthGrantType, ServerDefinition};
 use toolway_mcp::oauth::store::FileTokenStore;
-use toolway_mcp::oauth::{BearerChallenge, OauthAuthorizer, OauthError, TokenStore as _};
+use toolway_mcp::oauth::{BearerChallenge, OauthAuthorizer, OauthCredentials, OauthError, TokenStore as _};
 use toolway_types::Slug;
 
 use super::local_connection;
@@ -25,6 +27,7 @@ use crate::print::escape;
 use crate::secrets::keyring;
 use crate::settings::LoadedSettings;
 use browser::{BrowserOptions, SystemBrowser};
+use unattended::UnattendedServer;
 
 /// Maximum time to wait until the gateway has reconnected.
 const RECONNECT_TIMEOUT: Duration = Duration::from_secs(20);
@@ -66,15 +69,18 @@ pub(crate) async fn log_out(args: &LogoutMcpServerArgs, context: &CliContext) ->
 pub(crate) async fn run(args: &LoginMcpServerArgs, context: &CliContext) -> CliResult {
     let loaded = servers::load_settings(context)?;
     let slug: Slug = args.name.parse().map_err(|_| unknown_server_error(&args.name))?;
-    let defined =
-        servers::load_definitions(&loaded, context)?.remove(slug.as_str()).map(|(definition, _)| definition);
-    let oauth = build_oauth(&slug, &defined, &loaded, context);
-    let definition = defined.ok_or_else(|| unknown_server_error(&args.name))?;
+    let found = servers::load_definitions(&loaded, context)?.remove(slug.as_str());
+    let (definition, origin) = found.ok_or_else(|| unknown_server_error(&args.name))?;
+    let oauth = build_oauth(&slug, &Some(definition.clone()), &loaded, context);
     let url = definition.url.clone().ok_or_else(|| {
         CliError::new(format!("{slug} is a local program and has no login"))
             .with_code("mcp_no_login")
             .with_hint("pass credentials with env in its definition")
     })?;
+    if definition.oauth.as_ref().is_some_and(|oauth| !oauth.grant.is_default()) {
+        let server = UnattendedServer { slug: &slug, url: &url, definition: &definition, origin: &origin };
+        return unattended::test_grant(&server, &oauth, &loaded, context).await;
+    }
     let challenge = match oauth.probe(&url).await.map_err(|error| login_error(&slug, &error))? {
         Some(challenge) => challenge,
         None => {
@@ -94,20 +100,32 @@ pub(crate) async fn run(args: &LoginMcpServerArgs, context: &CliContext) -> CliR
         oauth.login(&slug, &url, &challenge, &browser).await.map_err(|error| login_error(&slug, &error))?;
     let connected = reconnect_running_gateway(&slug, context).await;
     if context.printer.json {
-        return context.printer.json_value(&serde_json::json!({
-            "server": slug.as_str(),
-            "issuer": kept.issuer(),
-            "scopes": kept.scopes(),
-            "expires_ms": kept.expires_ms(),
-            "refreshable": kept.can_be_renewed(),
-            "status": connected.and_then(|server| server.status),
-        }));
+        return print_json(&slug, OauthGrantType::AuthorizationCode, &kept, connected, context);
     }
     context.printer.line(&format!("logged in to {slug} at {}", escape::line(kept.issuer())))?;
     if !kept.can_be_renewed() {
         context.printer.note("the server issued no refresh token: log in again when the login expires");
     }
     connected.map_or(Ok(()), |server| servers::print_server(&server, context))
+}
+
+fn print_json(
+    slug: &Slug,
+    grant: OauthGrantType,
+    kept: &OauthCredentials,
+    connected: Option<McpServerDetail>,
+    context: &CliContext,
+) -> CliResult {
+    context.printer.json_value(&serde_json::json!({
+        "server": slug.as_str(),
+        "grant": grant.as_str(),
+        "issuer": kept.issuer(),
+        "scopes": kept.scopes(),
+        "expires_ms": kept.expires_ms(),
+        "refreshable": kept.can_be_renewed(),
+        "dpop": kept.is_bound(),
+        "status": connected.and_then(|server| server.status),
+    }))
 }
 
 /// Tells the running gateway to reconnect with the new login. Does nothing if no gateway runs with this data folder.

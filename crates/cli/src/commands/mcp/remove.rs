@@ -3,7 +3,7 @@
 use clap::Args;
 use reqwest::Method;
 use serde_json::json;
-use toolway_mcp::definition::{SECRET_PREFIX, ServerDefinition, store};
+use toolway_mcp::definition::{OauthDefinition, SECRET_PREFIX, ServerDefinition, store};
 
 use super::login;
 use super::servers::{change_error, load_definitions, load_settings, origin_text, unknown_server_error};
@@ -79,7 +79,9 @@ pub(super) async fn run(args: &RemoveMcpServerArgs, context: &CliContext) -> Cli
 fn remove_secrets(name: &str, removed: &ServerDefinition, context: &CliContext) -> CliResult<Vec<String>> {
     let own = format!("mcp-{name}-");
     let named = |definition: &ServerDefinition| -> Vec<String> {
+        let of_oauth = definition.oauth.iter().flat_map(OauthDefinition::secret_values);
         let values = definition.env.values().chain(definition.headers.values());
+        let values = values.chain(of_oauth.map(|(_, value)| value));
         values.filter_map(|value| value.strip_prefix(SECRET_PREFIX)).map(str::to_owned).collect()
     };
     let file = store::read_file(&context.folder.mcp_servers()).unwrap_or_default();

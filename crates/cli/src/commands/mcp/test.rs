@@ -7,14 +7,12 @@ use std::time::Duration;
 use clap::Args;
 use serde_json::json;
 use toolway_api::mcp_servers::{McpServerDetail, McpServerList};
-use toolway_gateway::api_views::mcp_server_status;
 use toolway_mcp::definition::ServerDefinition;
 use toolway_types::Slug;
 
 use super::local_connection;
 use super::servers::{
-    has_gateway, load_definitions, load_settings, print_server, reconnect_and_wait, redacted_fields,
-    unknown_server_error,
+    has_gateway, load_definitions, load_settings, print_server, reconnect_and_wait, unknown_server_error,
 };
 use crate::client::{ConnectArgs, GatewayClient, parse_response};
 use crate::context::CliContext;
@@ -116,16 +114,8 @@ async fn test_locally(name: Option<&str>, context: &CliContext) -> CliResult<Vec
     let upstreams = local_connection::connect(wanted, &loaded, context, TEST_TIMEOUT).await?;
     let mut found = Vec::new();
     for status in upstreams.status() {
-        let name = status.slug.to_string();
-        let log = upstreams.get(&status.slug).map(|upstream| upstream.log().lines());
-        let Some((definition, origin)) = defined.get(&name) else { continue };
-        let server = McpServerDetail {
-            definition: redacted_fields(definition),
-            origin: origin.clone(),
-            status: Some(mcp_server_status(status)),
-            name,
-            log,
-        };
+        let Some((definition, origin)) = defined.get(status.slug.as_str()) else { continue };
+        let server = local_connection::server_detail(&upstreams, status, definition, origin);
         if !context.printer.json {
             print_server(&server, context)?;
         }

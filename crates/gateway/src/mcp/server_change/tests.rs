@@ -1,6 +1,6 @@
 use std::path::PathBuf;
 
-use toolway_mcp::definition::OauthDefinition;
+use toolway_mcp::definition::{IdentityProviderDefinition, OauthDefinition, OauthGrantType};
 
 use super::*;
 
@@ -79,6 +79,35 @@ fn a_stored_secret_is_not_sent_to_another_address() {
     assert_eq!(check(secret(), Some(secret()), false).unwrap(), secret());
     let client = with_client(URL, "https://a.example", "secret:docs");
     assert_eq!(check(client.clone(), Some(client.clone()), false).unwrap(), client);
+}
+
+#[test]
+fn the_secrets_of_a_grant_stay_with_their_issuers() {
+    let provider = |token_endpoint: &str| IdentityProviderDefinition {
+        issuer: "https://sso.example".to_owned(),
+        token_endpoint: Some(token_endpoint.to_owned()),
+        client_id: "sso".to_owned(),
+        subject_token: "secret:person".to_owned(),
+        ..IdentityProviderDefinition::default()
+    };
+    let with_provider = |token_endpoint: &str| {
+        let mut definition = with_client(URL, "https://a.example", "secret:docs");
+        let oauth = definition.oauth.as_mut().unwrap();
+        oauth.grant = OauthGrantType::EnterpriseManaged;
+        oauth.identity_provider = Some(provider(token_endpoint));
+        definition
+    };
+    let before = with_provider("https://sso.example/token");
+    for new in [
+        with_provider("https://evil.example/token"),
+        ServerDefinition { url: Some("http://127.0.0.1:10/mcp".to_owned()), ..before.clone() },
+    ] {
+        let refused = check(new, Some(before.clone()), false).unwrap_err();
+        assert!(matches!(refused, ServerChangeError::SecretFromFilesOnly), "{refused:?}");
+    }
+    let mut new = before.clone();
+    new.oauth.as_mut().unwrap().scopes = vec!["read".to_owned()];
+    check(new, Some(before), false).unwrap();
 }
 
 #[test]

@@ -31,7 +31,20 @@ fn what_is_written_says_what_was_meant() {
         "transport": "streamable-http",
     }))
     .unwrap();
-    for meant in [definition, other] {
+    let unattended: ServerDefinition = serde_json::from_value(serde_json::json!({
+        "url": "https://x.example/mcp",
+        "oauth": {
+            "grant": "enterprise_managed", "client_id": "c", "private_key": "secret:k", "private_key_id": "1",
+            "assertion": "secret:a", "subject": "s", "dpop": true,
+            "identity_provider": {
+                "issuer": "https://i.example", "token_endpoint": "https://i.example/t", "client_id": "p",
+                "client_secret": "secret:p", "private_key": "secret:q", "private_key_id": "2",
+                "subject_token": "secret:t", "subject_token_type": "refresh_token",
+            },
+        },
+    }))
+    .unwrap();
+    for meant in [definition, other, unattended] {
         let text = upsert_server(WRITTEN, "new", &meant).unwrap();
         let table: toml::Table = text.parse().unwrap();
         let read: ServerDefinition = table["servers"]["new"].clone().try_into().unwrap();

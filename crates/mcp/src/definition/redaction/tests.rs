@@ -61,6 +61,14 @@ fn what_may_be_a_secret_is_not_shown_and_not_debugged() {
         url: Some("https://h.example/mcp?api_key=s3cret-f&region=eu".to_owned()),
         oauth: Some(OauthDefinition {
             client_secret: Some("s3cret-g".to_owned()),
+            private_key: Some("s3cret-h".to_owned()),
+            assertion: Some("s3cret-i".to_owned()),
+            identity_provider: Some(IdentityProviderDefinition {
+                client_secret: Some("s3cret-j".to_owned()),
+                private_key: Some("s3cret-k".to_owned()),
+                subject_token: "s3cret-l".to_owned(),
+                ..IdentityProviderDefinition::default()
+            }),
             ..OauthDefinition::default()
         }),
         ..ServerDefinition::default()

@@ -112,6 +112,48 @@ fn oauth_names_its_secret() {
 }
 
 #[test]
+fn a_grant_without_a_person_names_its_client_its_issuer_and_its_secrets() {
+    let with = |oauth: Value| json!({"url": "https://x.example", "oauth": oauth});
+    let client = json!({"client_id": "c", "issuer": "https://i.example", "client_secret": "secret:s"});
+    let over = |top: Value| {
+        let mut oauth = client.clone();
+        oauth.as_object_mut().unwrap().extend(top.as_object().unwrap().clone());
+        with(oauth)
+    };
+    let provider = json!({"issuer": "https://idp.example", "client_id": "p", "subject_token": "secret:t"});
+    for right in [
+        json!({"grant": "client_credentials", "dpop": true}),
+        json!({"grant": "client_credentials", "client_secret": null, "private_key": "secret:k"}),
+        json!({"grant": "jwt_bearer", "client_secret": null, "assertion": "secret:a"}),
+        json!({"grant": "jwt_bearer", "client_secret": null, "private_key": "secret:k", "subject": "s"}),
+        json!({"grant": "enterprise_managed", "identity_provider": provider}),
+    ] {
+        assert_eq!(flaws(over(right.clone())), Vec::<String>::new(), "{right}");
+    }
+    for (wrong, fields) in [
+        (json!({"grant": "client_credentials", "issuer": null}), ["oauth.issuer"].as_slice()),
+        (json!({"grant": "client_credentials", "client_secret": null}), &["oauth.client_secret"]),
+        (json!({"grant": "client_credentials", "private_key": "-----BEGIN"}), &["oauth.private_key"]),
+        (json!({"grant": "jwt_bearer"}), &["oauth.assertion"]),
+        (json!({"grant": "enterprise_managed"}), &["oauth.identity_provider"]),
+        (
+            json!({"grant": "enterprise_managed", "identity_provider": {"issuer": "x", "subject_token": "e.y.J"}}),
+            &[
+                "oauth.identity_provider.subject_token",
+                "oauth.identity_provider.client_id",
+                "oauth.identity_provider.issuer",
+            ],
+        ),
+        (json!({"assertion": "secret:a", "subject": "s"}), &["oauth.assertion", "oauth.subject"]),
+        (json!({"identity_provider": provider}), &["oauth.identity_provider"]),
+    ] {
+        assert_eq!(flaws(over(wrong.clone())), fields, "{wrong}");
+    }
+    let nothing = with(json!({"grant": "client_credentials"}));
+    assert_eq!(flaws(nothing), ["oauth.client_id", "oauth.issuer", "oauth.client_secret"]);
+}
+
+#[test]
 fn names_are_slugs_and_not_reserved() {
     assert_eq!(check_name("my-notes2").unwrap().as_str(), "my-notes2");
     for name in ["", "My", "2nd", "a_b", "builtin", "own", "shared", "abcdefghijklmnopqrstuvwxy"] {

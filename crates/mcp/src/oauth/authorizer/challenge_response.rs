@@ -14,7 +14,7 @@ use super::{LoginBrowser, OauthAuthorizer};
 use crate::oauth::address;
 use crate::oauth::challenge::BearerChallenge;
 use crate::oauth::credentials::OauthCredentials;
-use crate::oauth::discovery::{DiscoveredMetadata, discover};
+use crate::oauth::discovery::{DiscoveredMetadata, DiscoveryRequest, discover};
 use crate::oauth::error::{OauthError, sanitize};
 use crate::oauth::scopes;
 use crate::upstream::authorizer::ChallengeOutcome;
@@ -45,17 +45,32 @@ pub(super) enum ChallengeError {
     InsufficientScope { wanted: Vec<String> },
     #[error("the server refuses this, though the scopes that it names were granted{}", join_scopes(.wanted, ": "))]
     ScopeRefused { wanted: Vec<String> },
+    #[error("the authorization server does not grant the scopes that the server wants{}", join_scopes(.wanted, ": "))]
+    NotGranted { wanted: Vec<String> },
+    #[error("the server refuses a new token of {issuer}; check that it accepts this client")]
+    TokenRefused { issuer: String },
     #[error("the server required a login {MAX_LOGINS} times within a minute")]
     TooManyLogins,
+    #[error("the server required a new token {MAX_LOGINS} times within a minute")]
+    TooManyTokens,
+}
+
+/// The next step for the owner after a refusal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum NextStep {
+    Login,
+    Settings,
+    None,
 }
 
 impl ChallengeError {
-    /// Returns true if a login may help.
-    pub(super) fn needs_login(&self) -> bool {
+    pub(super) fn next_step(&self) -> NextStep {
         match self {
-            Self::Oauth(error) => !error.is_transient(),
-            Self::InsufficientScope { .. } | Self::ScopeRefused { .. } => true,
-            Self::Forbidden { .. } | Self::TooManyLogins => false,
+            Self::InsufficientScope { .. } | Self::ScopeRefused { .. } => NextStep::Login,
+            Self::NotGranted { .. } | Self::TokenRefused { .. } => NextStep::Settings,
+            Self::Oauth(_) | Self::Forbidden { .. } | Self::TooManyLogins | Self::TooManyTokens => {
+                NextStep::None
+            }
         }
     }
 }
@@ -67,6 +82,17 @@ fn join_scopes(scopes: &[String], after: &str) -> String {
     format!("{after}{}", sanitize(&scopes.join(" ")))
 }
 
+/// Counts a login or a token request that a server caused. Returns false if there were [`MAX_LOGINS`] within
+/// [`LOGIN_WINDOW`].
+pub(super) fn may_renew_again(earlier: &mut Vec<Instant>) -> bool {
+    earlier.retain(|at| at.elapsed() < LOGIN_WINDOW);
+    let may = earlier.len() < MAX_LOGINS;
+    if may {
+        earlier.push(Instant::now());
+    }
+    may
+}
+
 impl OauthAuthorizer {
     pub(super) async fn respond_to_challenge(
         &self,
@@ -74,14 +100,24 @@ impl OauthAuthorizer {
     ) -> Result<ChallengeOutcome, ChallengeError> {
         let RefusedRequest { server, url, challenge, status } = *refused;
         let entry = self.entry(server);
+        // The connection has kept the nonce of the response. The next proof contains it.
+        if challenge.wants_nonce && entry.dpop().is_some() {
+            return Ok(ChallengeOutcome::RetryRequest);
+        }
         let (_, before) = entry.current();
         let mut logins = entry.renewal_lock.lock().await;
         if entry.current().1 != before || self.reload(server, &entry).await? {
             return Ok(ChallengeOutcome::RetryRequest);
         }
         let at = address::server_url(url)?;
+        let settings = self.settings(server).await?;
+        let is_unattended = !settings.grant.kind().is_default();
+        entry.set_unattended(is_unattended);
+        if is_unattended {
+            return self.respond_unattended(refused, &entry, &at, &settings, &mut logins).await;
+        }
         let (held, _) = entry.current();
-        let held = held.filter(|it| it.is_for(&at));
+        let held = held.filter(|it| it.is_for(&at) && !it.is_unattended());
         if let (true, Some(held)) = (challenge.is_insufficient_scope(), &held) {
             return self.step_up(refused, &entry, &at, held, &mut logins).await;
         }
@@ -92,7 +128,8 @@ impl OauthAuthorizer {
             return match &self.parts.browser {
                 None => self.leave_to_person(server, &at, challenge).await,
                 Some(browser) => {
-                    let found = discover(&self.parts.http, &at, challenge, None).await?;
+                    let request = DiscoveryRequest::for_login(challenge, None);
+                    let found = discover(&self.parts.http, &at, request).await?;
                     self.login_again(refused, &entry, found, None, (browser, &mut logins)).await
                 }
             };
@@ -170,11 +207,9 @@ impl OauthAuthorizer {
         before: Option<&OauthCredentials>,
         (browser, logins): (&Arc<dyn LoginBrowser>, &mut Vec<Instant>),
     ) -> Result<ChallengeOutcome, ChallengeError> {
-        logins.retain(|at| at.elapsed() < LOGIN_WINDOW);
-        if logins.len() >= MAX_LOGINS {
+        if !may_renew_again(logins) {
             return Err(ChallengeError::TooManyLogins);
         }
-        logins.push(Instant::now());
         let RefusedRequest { server, url, challenge, .. } = *refused;
         self.sign_in(server, entry, url, challenge, found, before, &**browser).await?;
         Ok(ChallengeOutcome::RetryRequest)

@@ -12,9 +12,10 @@ use crate::oauth::address;
 use crate::oauth::challenge::BearerChallenge;
 use crate::oauth::client::ClientRegistrationKind;
 use crate::oauth::credentials::OauthCredentials;
-use crate::oauth::discovery::{DiscoveredMetadata, discover};
+use crate::oauth::discovery::{DiscoveredMetadata, DiscoveryRequest, discover};
 use crate::oauth::error::OauthError;
-use crate::oauth::token;
+use crate::oauth::token::TokenEndpoint;
+use crate::oauth::transport::bad_answer;
 
 /// Interval after which missing credentials of a server are looked up again in the store.
 const RELOAD_INTERVAL: Duration = Duration::from_secs(2);
@@ -32,7 +33,8 @@ impl OauthAuthorizer {
     ) -> Result<(DiscoveredMetadata, bool), OauthError> {
         let mut challenge = challenge.clone();
         challenge.resource_metadata = challenge.resource_metadata.or_else(|| held.metadata.clone());
-        let found = discover(&self.parts.http, url, &challenge, Some(&held.issuer)).await?;
+        let request = DiscoveryRequest::for_login(&challenge, Some(&held.issuer));
+        let found = discover(&self.parts.http, url, request).await?;
         let same = found.server.issuer == held.issuer;
         if !same && found.is_advertised {
             tracing::info!(%server, "the server has another authorization server; what the one before gave is dropped");
@@ -56,13 +58,25 @@ impl OauthAuthorizer {
         if client.origin == ClientRegistrationKind::Given {
             let settings = self.settings(server).await?;
             if settings.client_id.as_deref() != Some(&client.id) {
-                return Err(OauthError::Settings("oauth.client_id has changed since the login".to_owned()));
+                return Err(OauthError::ClientChanged);
             }
             client.secret = settings.client_secret.filter(|_| client.secret.is_some());
+            client.key = settings.private_key;
         }
-        let issued =
-            token::refresh(&found.http, &found.server.token, &client, refresh_token, &held.resource).await;
-        match issued {
+        let dpop = entry.dpop();
+        let endpoint = TokenEndpoint {
+            http: &found.http,
+            url: &found.server.token,
+            issuer: &found.server.issuer,
+            client: &client,
+            now_ms: self.parts.clock.now_ms(),
+            dpop: dpop.as_deref(),
+        };
+        match endpoint.refresh(refresh_token, &held.resource).await {
+            // The new token must not be worth more to a thief than the one before.
+            Ok(issued) if held.is_bound() && !issued.is_bound => {
+                Err(bad_answer(&found.server.token, "it issued a token that is not bound to the key (DPoP)"))
+            }
             Ok(issued) => {
                 let mut new = held.clone();
                 new.renew(issued, self.parts.clock.now_ms());
@@ -98,6 +112,9 @@ impl OauthAuthorizer {
                 return Ok(());
             }
         }
+        if held.is_unattended() {
+            return self.renew_unattended(server, entry, url, &held).await;
+        }
         let (found, same) = self.rediscover(server, entry, url, &BearerChallenge::default(), &held).await?;
         if !same {
             return Err(OauthError::IssuerMismatch {
@@ -127,7 +144,7 @@ impl OauthAuthorizer {
             return Ok(None);
         }
         let now_ms = self.parts.clock.now_ms();
-        if !held.is_stale(now_ms) || (held.refresh_token.is_none() && !held.is_expired(now_ms)) {
+        if !held.is_stale(now_ms) || (!held.can_be_renewed() && !held.is_expired(now_ms)) {
             return Ok(Some(held.access_token.clone()));
         }
         let renewed = self.renew(server, &entry, &url, edition).await;

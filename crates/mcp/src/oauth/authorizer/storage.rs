@@ -50,7 +50,14 @@ impl OauthAuthorizer {
     /// Loads credentials that another program has stored, for example by a login in a terminal. Returns true if they
     /// differ.
     pub(super) async fn reload(&self, server: &Slug, entry: &ServerTokens) -> Result<bool, OauthError> {
-        let stored = self.load(server).await?.credentials;
+        let mut stored = self.load(server).await?.credentials;
+        if let Some(unattended) = stored.as_ref().filter(|it| it.is_unattended()) {
+            // A token that was issued for other settings is not used.
+            let now = self.settings(server).await?.fingerprint(false);
+            if unattended.settings.as_ref() != Some(&now) {
+                stored = None;
+            }
+        }
         let (held, _) = entry.current();
         let token = |it: &OauthCredentials| it.access_token.expose_secret().to_owned();
         if stored.as_ref().map(token) == held.as_deref().map(token) {
@@ -63,6 +70,8 @@ impl OauthAuthorizer {
             return Ok(false);
         }
         let anything = stored.is_some();
+        // Another program got a token, so the problem of earlier attempts is solved.
+        entry.failed.lock().clear();
         entry.set(stored);
         Ok(anything)
     }

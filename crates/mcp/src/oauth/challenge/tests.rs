@@ -5,6 +5,7 @@ fn challenge(resource_metadata: Option<&str>, scope: Option<&str>, error: Option
         resource_metadata: resource_metadata.map(str::to_owned),
         scope: scope.map(str::to_owned),
         error: error.map(str::to_owned),
+        ..BearerChallenge::default()
     }
 }
 
@@ -70,4 +71,24 @@ fn scopes_are_listed_once_each() {
     assert_eq!(it.scopes(), ["a", "b", "c"]);
     assert!(it.is_insufficient_scope());
     assert!(!challenge(None, None, Some("invalid_token")).is_insufficient_scope());
+}
+
+/// RFC 9449, sections 7.1 and 9, with one challenge in a header, and with two.
+#[test]
+fn a_challenge_for_bound_tokens_is_read_and_names_a_missing_nonce() {
+    for (header, resource, wants_nonce) in [
+        (r#"DPoP algs="ES256 PS256", resource_metadata="/m""#, Some("/m"), false),
+        (r#"DPoP error="use_dpop_nonce", error_description="Nonce required""#, None, true),
+        (
+            r#"Bearer error="invalid_token", dpop error="use_dpop_nonce", resource_metadata="/m""#,
+            Some("/m"),
+            true,
+        ),
+        (r#"DPoP algs=ES256, Bearer error="use_dpop_nonce""#, None, false),
+    ] {
+        let it = BearerChallenge::parse(header);
+        assert!(it.accepts_dpop, "{header}");
+        assert_eq!((it.resource_metadata.as_deref(), it.wants_nonce), (resource, wants_nonce), "{header}");
+    }
+    assert!(!BearerChallenge::parse("Bearer scope=dpop").accepts_dpop);
 }

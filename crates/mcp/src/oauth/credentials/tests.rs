@@ -10,6 +10,7 @@ fn credentials(received_ms: i64, expires_ms: Option<i64>) -> OauthCredentials {
         client: OauthClient {
             id: "client".to_owned(),
             secret: Some("the client's secret".to_owned().into()),
+            key: None,
             auth: TokenEndpointAuthMethod::Post,
             origin: ClientRegistrationKind::Registered,
             redirect_uri: "http://127.0.0.1:1/callback".to_owned(),
@@ -22,6 +23,9 @@ fn credentials(received_ms: i64, expires_ms: Option<i64>) -> OauthCredentials {
         expires_ms,
         scopes: vec!["a".to_owned()],
         missing: vec![],
+        dpop_key: None,
+        grant: OauthGrantType::AuthorizationCode,
+        settings: None,
     }
 }
 
@@ -58,6 +62,7 @@ fn a_renewal_keeps_what_it_does_not_replace() {
         refresh_token: refresh.map(|it| it.to_owned().into()),
         life_ms: None,
         scopes: scopes.map(|it| vec![it.to_owned()]),
+        is_bound: false,
     };
     it.renew(issued(None, None), 100);
     assert_eq!(it.refresh_token.as_ref().unwrap().expose_secret(), "the refresh token");

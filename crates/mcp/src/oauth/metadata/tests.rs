@@ -20,7 +20,7 @@ fn read(change: impl FnOnce(&mut Value)) -> Result<AuthorizationServer, OauthErr
     let mut document = document();
     change(&mut document);
     let document: AuthorizationServerMetadata = serde_json::from_value(document).unwrap();
-    document.validate(&[ISSUER], &Url::parse(RESOURCE).unwrap())
+    document.validate(&[ISSUER], &Url::parse(RESOURCE).unwrap(), MetadataPurpose::Login)
 }
 
 #[test]
@@ -85,6 +85,7 @@ fn metadata_of_another_resource_is_refused() {
             resource: resource.to_owned(),
             authorization_servers: vec![],
             scopes_supported: None,
+            dpop_bound_access_tokens_required: false,
         };
         it.validate(&server)
     };
@@ -96,4 +97,17 @@ fn metadata_of_another_resource_is_refused() {
         let error = of(other).unwrap_err();
         assert!(matches!(error, OauthError::ResourceMismatch { .. }), "{other}: {error}");
     }
+}
+
+#[test]
+fn a_server_for_programs_alone_needs_no_login_page() {
+    let document: AuthorizationServerMetadata = serde_json::from_value(json!({
+        "issuer": ISSUER, "token_endpoint": "https://login.example.org/token",
+        "grant_types_supported": ["client_credentials"],
+    }))
+    .unwrap();
+    let resource = Url::parse(RESOURCE).unwrap();
+    let it = document.clone().validate(&[ISSUER], &resource, MetadataPurpose::TokenRequest).unwrap();
+    assert_eq!(it.authorization, None);
+    assert!(document.validate(&[ISSUER], &resource, MetadataPurpose::Login).is_err());
 }

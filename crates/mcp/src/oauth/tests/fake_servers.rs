@@ -33,6 +33,10 @@ pub(super) struct FakeAuthState {
     pub(super) registrations: Vec<Value>,
     pub(super) authorizations: Vec<FormFields>,
     pub(super) token_requests: Vec<(FormFields, Option<String>)>,
+    /// The nonce that proofs must contain.
+    pub(super) nonce: Option<String>,
+    /// The proofs of token requests.
+    pub(super) proofs: Vec<String>,
     /// Access tokens that count.
     pub(super) valid_tokens: HashSet<String>,
     /// Refresh tokens that can be used, each once.
@@ -133,6 +137,16 @@ async fn token(State((state, _)): FakeAuthRouteState, headers: HeaderMap, body: 
     if let Some(to) = &state.redirect {
         return Redirect::temporary(to).into_response();
     }
+    if let Some(proof) = headers.get("dpop").map(|it| it.to_str().unwrap().to_owned()) {
+        let claims =
+            base64::engine::general_purpose::URL_SAFE_NO_PAD.decode(proof.split('.').nth(1).unwrap());
+        let claims: Value = serde_json::from_slice(&claims.unwrap()).unwrap();
+        state.proofs.push(proof);
+        if let Some(nonce) = state.nonce.clone().filter(|nonce| claims["nonce"] != **nonce) {
+            let error = Json(json!({ "error": "use_dpop_nonce" }));
+            return (StatusCode::BAD_REQUEST, [("dpop-nonce", nonce)], error).into_response();
+        }
+    }
     if let Some((status, answer)) = &state.token_error {
         return (StatusCode::from_u16(*status).unwrap(), Json(answer.clone())).into_response();
     }
@@ -143,6 +157,8 @@ async fn token(State((state, _)): FakeAuthRouteState, headers: HeaderMap, body: 
             state.challenges.remove(&asked["code"]) == Some(challenge)
         }
         "refresh_token" => state.refresh.remove(&asked["refresh_token"]),
+        "client_credentials" => true,
+        name if name.ends_with(":jwt-bearer") || name.ends_with(":token-exchange") => true,
         _ => false,
     };
     if !fine {

@@ -10,7 +10,7 @@ use secrecy::{ExposeSecret, SecretString};
 use toolway_types::Slug;
 use url::Url;
 
-use crate::upstream::authorizer::{Authorizer, ChallengeOutcome, challenge_header};
+use crate::upstream::authorizer::{AuthorizeError, Authorizer, ChallengeOutcome, challenge_header};
 use crate::upstream::error::UpstreamError;
 use crate::upstream::http_client::{UpstreamHttpClient, redirect_target};
 use crate::upstream::response_body::{StreamedResponse, read_excerpt};
@@ -18,11 +18,13 @@ use crate::upstream::response_body::{StreamedResponse, read_excerpt};
 /// The media types of responses.
 pub(in crate::upstream) const JSON: &str = "application/json";
 pub(in crate::upstream) const EVENT_STREAM: &str = "text/event-stream";
-/// Maximum number of retries of an unauthorized request.
-const MAX_CHALLENGES: usize = 2;
+/// Maximum number of retries of an unauthorized request: for a token, a nonce and further scopes.
+const MAX_CHALLENGES: usize = 3;
+/// The header of a proof of possession (RFC 9449, section 4.1).
+const DPOP: HeaderName = HeaderName::from_static("dpop");
 /// Headers that the transport sets itself.
 const RESERVED_HEADERS: &[&str] =
-    &["accept", "content-type", "content-length", "host", "connection", "transfer-encoding"];
+    &["accept", "content-type", "content-length", "dpop", "host", "connection", "transfer-encoding"];
 
 /// The address of a server.
 pub(in crate::upstream) struct HttpEndpoint {
@@ -72,6 +74,7 @@ impl HttpEndpoint {
             value.set_sensitive(true);
             all.insert(parsed, value);
         }
+        authorizer.start_connection(&slug);
         Ok(Self { client, url, uri, headers: all, slug, authorizer })
     }
 
@@ -94,11 +97,12 @@ impl HttpEndpoint {
             let mut request = Request::new(Full::new(body.clone().unwrap_or_default()));
             *request.method_mut() = method.clone();
             *request.uri_mut() = if *url == self.url { self.uri.clone() } else { uri_of(url)? };
-            *request.headers_mut() = self.with_headers(headers).await?;
+            *request.headers_mut() = self.with_headers(headers, &method, url).await?;
             if body.is_some() {
                 request.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
             }
             let response = self.client.send(request).await?;
+            self.authorizer.observe_response(&self.slug, response.headers());
             if let Some(to) = redirect_target(url, response.status(), response.headers(), redirects) {
                 redirects += 1;
                 moved = Some(to);
@@ -122,15 +126,18 @@ impl HttpEndpoint {
             match answer {
                 Ok(ChallengeOutcome::RetryRequest) => {}
                 Ok(ChallengeOutcome::NeedsLogin) => return Err(UpstreamError::NeedsLogin(said)),
-                Err(error) if error.hint.is_some() => {
-                    return Err(UpstreamError::NeedsLogin(error.to_string()));
-                }
+                Err(error) if error.needs_login || error.hint.is_some() => return Err(no_token(error)),
                 Err(error) => return Err(UpstreamError::Status(status, error.to_string())),
             }
         }
     }
 
-    async fn with_headers(&self, headers: &HeaderMap) -> Result<HeaderMap, UpstreamError> {
+    async fn with_headers(
+        &self,
+        headers: &HeaderMap,
+        method: &Method,
+        url: &Url,
+    ) -> Result<HeaderMap, UpstreamError> {
         let mut all = HeaderMap::with_capacity(self.headers.len() + headers.len() + 4);
         all.extend(self.headers.iter().map(|(name, value)| (name.clone(), value.clone())));
         all.extend(headers.iter().map(|(name, value)| (name.clone(), value.clone())));
@@ -138,18 +145,27 @@ impl HttpEndpoint {
             return Ok(all);
         }
         let token = self.authorizer.token(&self.slug, self.url.as_str()).await;
-        let token = token.map_err(|error| match error.hint {
-            Some(_) => UpstreamError::NeedsLogin(error.to_string()),
-            None => UpstreamError::Unreachable(error.to_string()),
-        })?;
+        let token = token.map_err(no_token)?;
         if let Some(token) = token {
-            let value = HeaderValue::try_from(format!("Bearer {}", token.expose_secret()));
+            let proof = self.authorizer.proof(&self.slug, method, url, &token);
+            let scheme = if proof.is_some() { "DPoP" } else { "Bearer" };
+            all.extend(proof.map(|proof| (DPOP, proof)));
+            let value = HeaderValue::try_from(format!("{scheme} {}", token.expose_secret()));
             let mut value = value
                 .map_err(|_| UpstreamError::NeedsLogin("its token is not a valid header value".to_owned()))?;
             value.set_sensitive(true);
             all.insert(AUTHORIZATION, value);
         }
         Ok(all)
+    }
+}
+
+/// Converts the error of the authorizer.
+fn no_token(error: AuthorizeError) -> UpstreamError {
+    match error.hint {
+        _ if error.needs_login => UpstreamError::NeedsLogin(error.message),
+        Some(_) => UpstreamError::NoToken(error.message),
+        None => UpstreamError::Unreachable(error.message),
     }
 }
 
