@@ -8,9 +8,10 @@ use parking_lot::Mutex;
 use rustls::{ClientConfig, RootCertStore};
 use secrecy::SecretString;
 use toolway_core::{Engine, EngineParts, Registry, SpecCache};
-use toolway_mcp::definition::ServerDefinition;
+use toolway_mcp::definition::{ServerDefinition, SubjectTokenType};
 use toolway_mcp::oauth::{
-    OauthAuthorizer, OauthClientSettings, OauthDeps, OauthHttpClient, TokenStore, TokenStoreError,
+    AssertionSource, ClientKey, IdentityProviderSettings, OauthAuthorizer, OauthClientSettings, OauthDeps,
+    OauthGrant, OauthHttpClient, TokenStore, TokenStoreError,
 };
 use toolway_mcp::upstream::{
     UpstreamDeps, UpstreamHttpClient, UpstreamManager, UpstreamSettings, UpstreamState, UpstreamStatus,
@@ -98,10 +99,37 @@ async fn wait_until_settled(connected: &ConnectedServer) -> Result<(), String> {
     }
 }
 
+/// The grant of the scenario.
+fn grant(scenario: &Scenario) -> OauthGrant {
+    let context = &scenario.context;
+    let secret = |text: &Option<String>| text.clone().map(SecretString::from);
+    if let Some(subject_token) = secret(&context.idp_id_token) {
+        return OauthGrant::EnterpriseManaged(IdentityProviderSettings {
+            issuer: context.idp_issuer.clone().unwrap_or_default(),
+            token_endpoint: None,
+            client_id: context.idp_client_id.clone().unwrap_or_default(),
+            client_secret: None,
+            private_key: None,
+            subject_token,
+            subject_token_type: SubjectTokenType::IdToken,
+        });
+    }
+    if let Some(assertion) = secret(&context.valid_jwt) {
+        return OauthGrant::JwtBearer(AssertionSource::Issued(assertion));
+    }
+    match scenario.name.starts_with("auth/client-credentials") {
+        true => OauthGrant::ClientCredentials,
+        false => OauthGrant::AuthorizationCode,
+    }
+}
+
 fn oauth(scenario: &Scenario) -> Result<OauthAuthorizer, String> {
+    let key = scenario.context.private_key_pem.clone();
     let settings = OauthClientSettings {
+        grant: grant(scenario),
         client_id: scenario.context.client_id.clone(),
         client_secret: scenario.context.client_secret.clone().map(SecretString::from),
+        private_key: key.map(|pem| ClientKey { pem: pem.into(), id: None }),
         issuer: scenario.context.issuer.clone(),
         client_metadata_url: Some(CLIENT_DOCUMENT.to_owned()),
         ..OauthClientSettings::default()

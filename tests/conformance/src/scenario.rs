@@ -7,6 +7,8 @@ use serde_json::value::RawValue;
 /// A scenario.
 #[derive(Debug)]
 pub(crate) struct Scenario {
+    /// Its name.
+    pub(crate) name: String,
     /// URL of its server.
     pub(crate) url: String,
     /// Protocol version of the scenario.
@@ -25,6 +27,16 @@ pub(crate) struct ScenarioContext {
     pub(crate) client_secret: Option<String>,
     /// Authorization server of the client's registration.
     pub(crate) issuer: Option<String>,
+    /// Private key of the client, in PEM.
+    pub(crate) private_key_pem: Option<String>,
+    /// Signed token of a workload.
+    pub(crate) valid_jwt: Option<String>,
+    /// Id of the client at the identity provider.
+    pub(crate) idp_client_id: Option<String>,
+    /// ID token of the person.
+    pub(crate) idp_id_token: Option<String>,
+    /// Issuer of the identity provider.
+    pub(crate) idp_issuer: Option<String>,
     /// Calls to make instead of one of each tool.
     #[serde(rename = "toolCalls")]
     pub(crate) tool_calls: Vec<ScenarioToolCall>,
@@ -50,6 +62,7 @@ impl Scenario {
             Ok(text) => serde_json::from_str(&text).map_err(|error| format!("the context: {error}"))?,
             Err(_) => ScenarioContext::default(),
         };
-        Ok(Self { url, version, context })
+        let name = std::env::var("MCP_CONFORMANCE_SCENARIO").unwrap_or_default();
+        Ok(Self { name, url, version, context })
     }
 }
