@@ -8,7 +8,7 @@ use toolway_types::Slug;
 
 use super::placeholder::{braced_reference, reference};
 use super::{ImportedSecret, ImportedServer};
-use crate::definition::{SECRET_PREFIX, ServerDefinition, TransportMode, is_secret_name};
+use crate::definition::{OauthDefinition, SECRET_PREFIX, ServerDefinition, TransportMode, is_secret_name};
 
 /// Fields without a meaning here, or with a redundant value.
 const IGNORED_FIELDS: &[&str] =
@@ -86,6 +86,7 @@ impl<'e> EntryReader<'e> {
             (None, Some((field, url))) => {
                 definition.url = Some(without_placeholders(field, url, true)?);
                 definition.headers = self.values("headers")?;
+                definition.oauth = self.oauth()?;
                 definition.transport = match kind.as_deref() {
                     Some("sse") => TransportMode::Sse,
                     Some("http" | "streamable-http" | "streamablehttp" | "streamable_http") => {
@@ -163,6 +164,33 @@ impl<'e> EntryReader<'e> {
             return Err(format!("{place} starts with {SECRET_PREFIX:?}, which has another meaning here"));
         }
         Ok(text)
+    }
+
+    /// Converts a client that was registered by hand: `oauth` of Claude Code, `auth` of Cursor.
+    fn oauth(&mut self) -> Result<Option<OauthDefinition>, String> {
+        let (field, given) = match (self.take("oauth"), self.take("auth")) {
+            (Some(given), _) => ("oauth", given),
+            (None, Some(given)) => ("auth", given),
+            (None, None) => return Ok(None),
+        };
+        let fields = given.as_object().ok_or_else(|| format!("its {field} is not an object"))?;
+        let mut oauth = OauthDefinition::default();
+        for (name, value) in fields {
+            let place = format!("{field}.{name}");
+            match (name.to_ascii_lowercase().replace('_', "").as_str(), value) {
+                ("clientid", Value::String(id)) => {
+                    oauth.client_id = Some(without_placeholders(&place, id.clone(), true)?);
+                }
+                ("clientsecret", Value::String(secret)) => {
+                    oauth.client_secret = Some(self.value(field, "client_secret", secret.clone())?);
+                }
+                ("scopes", Value::Array(all)) => {
+                    oauth.scopes = all.iter().filter_map(Value::as_str).map(str::to_owned).collect();
+                }
+                _ => self.notes.push(format!("not taken over: {place}")),
+            }
+        }
+        Ok((oauth != OauthDefinition::default()).then_some(oauth))
     }
 
     fn note_secret_args(&mut self, args: &[String]) {

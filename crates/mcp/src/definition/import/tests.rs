@@ -148,3 +148,21 @@ fn a_file_without_servers_is_refused() {
         ["servers of single projects are not read; there are 2"]
     );
 }
+
+#[test]
+fn a_registered_client_keeps_its_secret_apart() {
+    for (field, entry) in [
+        ("oauth", serde_json::json!({"clientId": "me", "clientSecret": "s3cret", "callbackPort": 1})),
+        ("auth", serde_json::json!({"CLIENT_ID": "me", "CLIENT_SECRET": "s3cret", "scopes": ["a", "b"]})),
+    ] {
+        let found = read_one(serde_json::json!({"url": "https://x.example/mcp", field: entry})).unwrap();
+        let oauth = found.definition.oauth.as_ref().unwrap();
+        assert_eq!(oauth.client_id.as_deref(), Some("me"));
+        assert_eq!(oauth.client_secret.as_deref(), Some("secret:mcp-one-client_secret"));
+        assert_eq!(found.secrets[0].value.expose_secret(), "s3cret");
+        match field {
+            "oauth" => assert_eq!(found.notes, ["not taken over: oauth.callbackPort"]),
+            _ => assert_eq!(oauth.scopes, ["a", "b"]),
+        }
+    }
+}
