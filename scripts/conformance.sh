@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Runs the conformance suite of the Model Context Protocol and prints one line per part, such as `server 2025-11-25
-# 30/30`. The exit code is 0 only if all parts are complete.
+# 30/30`. The exit code is 0 only if nothing fails beside tests/conformance/known_failures.json.
 #
 #   scripts/conformance.sh                 everything
-#   scripts/conformance.sh --fixture       test the server alone
+#   scripts/conformance.sh --fixture       test the tests' own server alone
 #   scripts/conformance.sh --role ROLE     test only this role: server or client
 #   scripts/conformance.sh --junit FILE    also write a JUnit report to FILE
 set -euo pipefail

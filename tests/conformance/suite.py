@@ -69,15 +69,6 @@ class Outcome:
     # Complete output of the suite.
     output: str = ""
 
-    @property
-    def is_full(self) -> bool:
-        """Returns True if every required scenario passed."""
-        return not self.failed and len(self.passed) == self.leg.required
-
-    def line(self) -> str:
-        """Returns the part as one line."""
-        return f"{self.leg.name} {len(self.passed)}/{self.leg.required}"
-
 
 def requirements(revision: str) -> dict[str, list[str]]:
     """Returns the scenarios in a revision's list, by `server`, `client`, and the same two with `not_scored`
