@@ -34,6 +34,7 @@ mod server_context;
 mod status;
 mod subscription_requests;
 mod supervisor;
+mod task_requirement;
 mod tool;
 mod transport;
 

@@ -30,3 +30,7 @@ mod programs;
 mod raw_servers;
 #[path = "upstream/sessions.rs"]
 mod sessions;
+#[path = "upstream/task_server.rs"]
+mod task_server;
+#[path = "upstream/tasks.rs"]
+mod tasks;

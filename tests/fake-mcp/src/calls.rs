@@ -97,6 +97,7 @@ pub(crate) async fn call(
         | "protocol_error_job"
         | "confirm_delete"
         | "multi_input"
+        | "test_task_only"
         | "test_tool_with_task" => jobs::call(&call).await,
         _ => questions::call(&call).await,
     }

@@ -16,7 +16,7 @@ pub(crate) struct FakeMcpState {
     pub(crate) states: RequestStates,
     pub(crate) tasks: TaskManager,
     pub(crate) sessions: Arc<ResumableSessions>,
-    cancelled: AtomicU64,
+    cancelled: Arc<AtomicU64>,
 }
 
 impl FakeMcpState {
@@ -27,12 +27,17 @@ impl FakeMcpState {
             states: RequestStates::default(),
             tasks: TaskManager::new(),
             sessions: Arc::default(),
-            cancelled: AtomicU64::new(0),
+            cancelled: Arc::default(),
         }
     }
 
     pub(crate) fn count_cancelled(&self) {
         self.cancelled.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// Returns the counter of cancelled calls, for a task.
+    pub(crate) fn cancel_counter(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.cancelled)
     }
 
     pub(crate) fn cancelled(&self) -> u64 {

@@ -36,6 +36,20 @@ impl VersionPair<'_> {
             assert_eq!(value, if is_gateway { 204 } else { 202 });
             return Value::Null;
         }
+        // A tool that runs only as a task. The gateway follows the task for every client.
+        if name.starts_with("tools/call failing_job") && self.upstream != "old" {
+            if !is_call(name) {
+                return Value::Null;
+            }
+            if is_gateway {
+                let words = "The job failed, as it was meant to.";
+                assert_eq!(value["result"]["content"], json!([{"type": "text", "text": words}]), "{name}");
+                assert_eq!(value["result"]["isError"], true, "{name}");
+            } else {
+                assert_eq!(value["result"]["error"]["code"], -32021, "{name}");
+            }
+            return Value::Null;
+        }
         // The gateway adds the server of a tool's result, as required by 2026-07-28; the server's library
         // omits it. It is the name in the server's greeting.
         if is_modern && is_gateway && is_call(name) && value["result"].get("error").is_none() {

@@ -87,3 +87,52 @@ async fn two_questions_of_one_task_are_shown_at_once_and_answered_in_any_order()
         }
     }
 }
+
+#[tokio::test]
+async fn a_tool_that_runs_only_as_a_task_works_for_every_kind_of_caller() {
+    let server = FakeMcp::start(FakeMcpOptions::with_versions(&["2026-07-28"])).await;
+    let bench = gateway(&server).await;
+    let token = bench.create_token("client").await.token;
+    let call = json!({"name": "test_task_only", "arguments": {"behavior": "succeed"}});
+    for era in McpEra::ALL {
+        let mut client = McpTestClient::at(&bench, "/mcp/sources/up", &token, era).await;
+        let done = client.request("tools/call", call.clone()).await;
+        assert_eq!(result(&done)["content"][0]["text"], "Done.", "{era:?}: {done}");
+    }
+    let body = json!({"args": {"behavior": "succeed"}});
+    let done = bench.send_as_owner("POST", "/api/tools/up__test_task_only/call", Some(body)).await;
+    assert!(done.status == 200 && done.body.contains("Done."), "{done:?}");
+}
+
+#[tokio::test]
+async fn a_client_with_tasks_sees_the_status_and_the_questions_of_the_servers_task_in_its_own() {
+    let server = FakeMcp::start(FakeMcpOptions::with_versions(&["2026-07-28"])).await;
+    let bench = gateway(&server).await;
+    let token = bench.create_token("client").await.token;
+    let mut client = McpTestClient::with(&bench, "/mcp/sources/up", &token, McpEra::Modern, tasks()).await;
+    let call = json!({"name": "test_task_only", "arguments": {"behavior": "ask"}});
+    let made = result(&client.request("tools/call", call).await).clone();
+    assert_eq!(made["resultType"], "task", "{made}");
+    let id = &made["taskId"];
+    let keys = question_keys(&mut client, id, 2).await;
+    assert_eq!(keys, ["name", "sure"]);
+    let task = result(&client.request("tasks/get", json!({"taskId": id})).await).clone();
+    assert_eq!(task["statusMessage"], "Asking 2 questions", "{task}");
+    let answers = json!({"taskId": id, "inputResponses": accepted(&keys)});
+    assert!(client.request("tasks/update", answers).await["error"].is_null());
+    let task = task_beyond(&mut client, id, &["working", "input_required"]).await;
+    assert_eq!(task["status"], "completed", "{task}");
+    assert!(task["result"]["content"][0]["text"].as_str().unwrap().contains("Ada"), "{task}");
+
+    let call = json!({"name": "test_task_only", "arguments": {"behavior": "wait"}});
+    let made = result(&client.request("tools/call", call).await).clone();
+    client.request("tasks/cancel", json!({"taskId": made["taskId"]})).await;
+    assert_eq!(task_beyond(&mut client, &made["taskId"], &["working"]).await["status"], "cancelled");
+    let count = json!({"name": "test_cancelled_count"});
+    let stopped = async {
+        while result(&client.request("tools/call", count.clone()).await)["content"][0]["text"] != "1" {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), stopped).await.expect("the server's task is cancelled");
+}

@@ -53,7 +53,8 @@ impl ScopedServer {
         let which = RequestIdentity { method: "tools/call", target: name, arguments };
         let has_tasks = known.supports_tasks();
         let mut exchange = self.begin_or_resume(which, again, known, |asking, cancel| {
-            Ok(self.start_call(&tool, raw, reach.wants_progress(), asking, cancel))
+            // A task shows messages of progress as its status.
+            Ok(self.start_call(&tool, raw, has_tasks || reach.wants_progress(), asking, cancel))
         })?;
         let mut timeout = has_tasks.then_some(tasks::TASK_AFTER);
         loop {
@@ -106,6 +107,7 @@ impl ScopedServer {
             work,
             cancel,
             last_progress: f64::NEG_INFINITY,
+            last_message: None,
             next_message: None,
         })
     }

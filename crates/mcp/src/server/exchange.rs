@@ -46,6 +46,8 @@ pub(crate) struct ClientExchange {
     pub(crate) cancel: CancellationToken,
     /// The last reported progress.
     pub(crate) last_progress: f64,
+    /// The message of a progress report, for the status of a task.
+    pub(crate) last_message: Option<String>,
     /// The next message to the client: a question that turned the request into a task.
     pub(crate) next_message: Option<ClientMessage>,
 }

@@ -91,6 +91,9 @@ impl ClientExchange {
             }
             let (requests, pending) = match message {
                 ClientMessage::Progress(progress) => {
+                    if deadline.is_some() && progress.message.is_some() {
+                        self.last_message.clone_from(&progress.message);
+                    }
                     sending = self.send_progress(*progress, client);
                     continue;
                 }

@@ -13,6 +13,9 @@ use super::json_fields::JsonFields;
 /// Maximum number of tools on a page.
 pub(crate) const PAGE_SIZE: usize = 1_000;
 
+/// The member of a tool's `execution` that tells whether calls are tasks (2025-11-25, "Tasks").
+const TASK_SUPPORT: &str = "taskSupport";
+
 /// A page: its tools as JSON separated by commas, and the start of the next page.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(crate) struct ToolPage {
@@ -49,7 +52,8 @@ fn write_tool(to: &mut String, name: &str, seen: &VisibleTool, takes_any: bool) 
     let output = document.output_schema.as_ref().filter(|schema| schema.get().starts_with('{'));
     let keeps_output = takes_any || output.is_none_or(is_readable_output_schema);
     if let Some(listed) = &document.mcp_entry {
-        if keeps_output && document.name == name {
+        let names_tasks = memchr::memmem::find(listed.get().as_bytes(), TASK_SUPPORT.as_bytes()).is_some();
+        if keeps_output && document.name == name && !names_tasks {
             return to.push_str(listed.get());
         }
         if let Some(changed) = change_entry(listed, name, keeps_output) {
@@ -79,13 +83,26 @@ fn write_tool(to: &mut String, name: &str, seen: &VisibleTool, takes_any: bool) 
     to.push('}');
 }
 
-/// Changes the name of an entry that a server listed, and leaves out its output schema if it is not kept.
+/// Changes the name of an entry that a server listed, and leaves out its output schema if it is not kept. The way in
+/// which the server takes the call as a task is left out as well: the gateway takes every call in its own way, and
+/// clients refuse to call a tool that must be a task of 2025-11-25.
 fn change_entry(listed: &RawJson, name: &str, keeps_output: bool) -> Option<String> {
     let mut fields = JsonFields::parse(listed.get())?;
     fields.0.retain(|(key, _)| keeps_output || key != "outputSchema");
     let (_, own) = fields.0.iter_mut().find(|(key, _)| key == "name")?;
     *own = Value::from(name).to_string().into();
+    if let Some((_, execution)) = fields.0.iter_mut().find(|(key, _)| key == "execution")
+        && let Some(changed) = without_task_support(execution)
+    {
+        *execution = changed.into();
+    }
     Some(fields.to_json())
+}
+
+fn without_task_support(execution: &str) -> Option<String> {
+    let mut members = JsonFields::parse(execution)?;
+    members.0.retain(|(key, _)| key != TASK_SUPPORT);
+    Some(members.to_json())
 }
 
 /// The schema as its source wrote it. MCP requires `type` in an input schema (Server Features, "Tools"). A missing `type` is added in

@@ -1,23 +1,34 @@
 //! Requests on behalf of a client: `tools/call`, `prompts/get`, `resources/read`. The server's questions meanwhile go
-//! to that client, in as many rounds as the server needs.
+//! to that client, in as many rounds as the server needs. A call that becomes a task of the server is followed to its
+//! end.
 
+mod questions;
+mod task;
+mod task_state;
+
+use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
 
 use http::{HeaderName, HeaderValue, StatusCode};
-use rmcp::model::{ClientCapabilities, InputRequest, InputRequests, InputResponses, LoggingLevel};
+use parking_lot::Mutex;
+use rmcp::model::{ClientCapabilities, InputRequests, InputResponses, LoggingLevel};
 use serde::Deserialize;
 use serde_json::Value;
 use toolway_core::CallContext;
 use toolway_types::text::shorten_error;
 use toolway_types::{Code, RawJson, ToolError};
 
+use self::questions::ask_client;
+use self::task::TaskFollower;
+use self::task_state::TaskState;
 use super::capabilities;
-use super::connection::UpstreamConnection;
+use super::connection::{TaskAttachment, UpstreamConnection};
 use super::error::UpstreamError;
 use super::exchange::UpstreamExchange;
 use super::server::Upstream;
 use super::status::ProtocolEra;
+use super::task_requirement::TaskRequirement;
 use super::transport::OutgoingRequest;
 use crate::client_link::{InputRequestError, RequestingClient};
 use crate::offering::{ServerOffering as _, SubscriptionGuard};
@@ -26,6 +37,8 @@ use crate::offering::{ServerOffering as _, SubscriptionGuard};
 const MAX_ROUNDS: u32 = 10;
 /// Delay before a retry, if the server asks only for a retry.
 const RETRY_DELAY: Duration = Duration::from_millis(100);
+/// Time that a server should keep a task beyond the call's own time, because waiting for a person is not part of it.
+const TASK_TTL_MARGIN: Duration = Duration::from_secs(3600);
 
 /// A request to the server.
 pub(super) struct UpstreamRequest<'a> {
@@ -36,6 +49,8 @@ pub(super) struct UpstreamRequest<'a> {
     pub(super) members: String,
     /// Additional headers, in the newer era.
     pub(super) headers: Vec<(HeaderName, HeaderValue)>,
+    /// The task requirement of the called tool; `None` for requests that can't become tasks.
+    pub(super) task: Option<&'a TaskRequirement>,
 }
 
 /// The reason why there is no result.
@@ -55,9 +70,18 @@ pub(super) enum RoundTripError {
     /// The server asked too many times.
     #[error("it asked {MAX_ROUNDS} times for input without a result")]
     TooManyRounds,
-    /// The server started a task without permission.
-    #[error("it started a task, but the gateway does not support tasks of servers")]
+    /// The task of the server asked too many questions.
+    #[error("its task asked too many questions")]
+    TooManyQuestions,
+    /// The server started a task for a request that can't become one.
+    #[error("it started a task, but only calls of tools can be tasks")]
     UnexpectedTask,
+    /// The server cancelled the task of the call.
+    #[error("it cancelled the task{}", .0.as_ref().map(|why| format!(": {why}")).unwrap_or_default())]
+    TaskCancelled(Option<String>),
+    /// The server does not know the task of the call any more.
+    #[error("it does not know the task of this call any more: {0}")]
+    TaskLost(String),
 }
 
 impl RoundTripError {
@@ -69,9 +93,11 @@ impl RoundTripError {
             Self::Unanswered { .. } => ToolError::new(Code::ApprovalUnavailable, message)
                 .with_dispatched(true)
                 .with_hint("Call it from an MCP client that can be asked (one that declares elicitation)"),
-            Self::TooManyRounds | Self::UnexpectedTask => {
-                ToolError::new(Code::ToolFailed, message).with_dispatched(true)
-            }
+            Self::TooManyRounds
+            | Self::TooManyQuestions
+            | Self::UnexpectedTask
+            | Self::TaskCancelled(_)
+            | Self::TaskLost(_) => ToolError::new(Code::ToolFailed, message).with_dispatched(true),
         }
     }
 
@@ -102,6 +128,18 @@ struct InputRequirement {
 struct RoundTripParams {
     answers: Option<InputResponses>,
     state: Option<String>,
+    /// True if the call must become a task.
+    is_task: bool,
+    /// The exchange of a call that was sent as a task of 2025-11-25.
+    attachment: Mutex<Option<TaskAttachment>>,
+}
+
+/// The kind of a round's result.
+enum RoundOutcome {
+    /// The result of the request.
+    Done,
+    InputRequired(InputRequirement),
+    Task(TaskState),
 }
 
 /// Sends a request and returns its result.
@@ -111,18 +149,48 @@ pub(super) async fn call_upstream(
     client: Option<&Arc<dyn RequestingClient>>,
     context: Option<&CallContext>,
 ) -> Result<RawJson, RoundTripError> {
-    let mut round =
-        RoundTripParams { answers: client.and_then(|client| client.initial_responses()), state: None };
+    let mut round = RoundTripParams {
+        answers: client.and_then(|client| client.initial_responses()),
+        is_task: request.task.is_some_and(TaskRequirement::is_required),
+        ..RoundTripParams::default()
+    };
     let given = client.map(|client| ClientRequestMeta::new(upstream, &**client));
     let _level = match given.as_ref().and_then(|given| given.log_level) {
         Some(level) => request_log_level(upstream, level).await,
         None => None,
     };
     for number in 1..=MAX_ROUNDS {
-        let raw = send_round(upstream, &request, &round, client, given.as_ref(), context).await?;
-        let Some(wants) = input_requirement(&raw)? else { return Ok(raw) };
+        let mut sent = send_round(upstream, &request, &round, client, given.as_ref(), context).await;
+        if let Err(refusal) = &sent
+            && !round.is_task
+            && request.task.is_some_and(|task| task.learn_from(refusal))
+        {
+            // Nothing has run.
+            round.is_task = true;
+            sent = send_round(upstream, &request, &round, client, given.as_ref(), context).await;
+        }
+        let raw = sent?;
+        let attachment = round.attachment.lock().take();
+        let wants = match round_outcome(&raw, attachment.is_some())? {
+            RoundOutcome::Done => return Ok(raw),
+            RoundOutcome::InputRequired(wants) => wants,
+            RoundOutcome::Task(_) if request.task.is_none() => return Err(RoundTripError::UnexpectedTask),
+            RoundOutcome::Task(created) => {
+                let exchange = match &attachment {
+                    Some(attachment) => Arc::clone(attachment.exchange()),
+                    None => UpstreamExchange::new(client.cloned(), context.cloned()),
+                };
+                let capabilities = given.map(|given| given.capabilities).unwrap_or_default();
+                let follower = TaskFollower::new(upstream, exchange, capabilities, attachment, &created)?;
+                // Rare, so it should not enlarge the future of every call.
+                return Box::pin(follower.follow(created)).await;
+            }
+        };
         round.answers = match wants.input_requests.filter(|requests| !requests.is_empty()) {
-            Some(requests) => Some(ask_client(upstream, requests, client, context).await?),
+            Some(requests) => {
+                let exchange = UpstreamExchange::new(client.cloned(), context.cloned());
+                Some(ask_client(upstream, &exchange, requests).await?)
+            }
             None => {
                 tokio::time::sleep(RETRY_DELAY * number).await;
                 None
@@ -226,13 +294,31 @@ async fn send_on_connection(
             params.push(',');
         }
     }
+    let is_older_task = round.is_task && !is_stateless && connection.takes_tool_tasks();
+    if is_older_task {
+        let ttl = context.map(CallContext::remaining).unwrap_or_default().saturating_add(TASK_TTL_MARGIN);
+        let _ = write!(params, r#""task":{{"ttl":{}}},"#, ttl.as_millis());
+    }
     let level = given
         .and_then(|given| given.log_level)
         .or_else(|| connection.server().interest().lock().lowest_level());
-    let said = given.map(|given| (given.meta, &given.capabilities));
+    let no_meta = serde_json::Map::new();
+    let mut said = given.map(|given| (given.meta, &given.capabilities));
+    let capabilities;
+    if round.is_task {
+        let meta = said.map_or(&no_meta, |(meta, _)| meta);
+        capabilities = capabilities::with_tasks(said.map(|(_, known)| known.clone()).unwrap_or_default());
+        said = Some((meta, &capabilities));
+    }
     connection.meta().write(&mut params, context.map(|_| id), Some(era), said, level);
     params.push('}');
     let exchange = UpstreamExchange::new(client.cloned(), context.cloned());
+    if is_older_task {
+        // Before the request, so that no message of the task comes too early.
+        let attachment = TaskAttachment::new(connection, id, &exchange, &Arc::default());
+        let before = round.attachment.lock().replace(attachment);
+        drop(before);
+    }
     if let Some(context) = context {
         context.mark_dispatched();
     }
@@ -278,11 +364,14 @@ async fn with_timeout(
     }
 }
 
-/// The input that the server requires, or `None` if this is the result.
-fn input_requirement(raw: &RawJson) -> Result<Option<InputRequirement>, RoundTripError> {
+/// The kind of a result. `is_older_task` is true if the request was sent as a task of 2025-11-25.
+fn round_outcome(raw: &RawJson, is_older_task: bool) -> Result<RoundOutcome, RoundTripError> {
+    if is_older_task {
+        return Ok(TaskState::parse_created(raw)?.map_or(RoundOutcome::Done, RoundOutcome::Task));
+    }
     let has = |word: &str| memchr::memmem::find(raw.get().as_bytes(), word.as_bytes()).is_some();
     if !has(r#""input_required""#) && !has(r#""task""#) {
-        return Ok(None);
+        return Ok(RoundOutcome::Done);
     }
     let malformed = |error: serde_json::Error| {
         UpstreamError::Malformed(format!("its answer can't be read: {}", shorten_error(&error)))
@@ -294,44 +383,10 @@ fn input_requirement(raw: &RawJson) -> Result<Option<InputRequirement>, RoundTri
     }
     let ResultTypeField { kind } = raw.to().map_err(malformed)?;
     match kind.as_deref() {
-        Some("input_required") => Ok(Some(raw.to::<InputRequirement>().map_err(malformed)?)),
-        Some("task") => Err(RoundTripError::UnexpectedTask),
-        _ => Ok(None),
-    }
-}
-
-/// Asks the client for all requested input.
-async fn ask_client(
-    upstream: &Upstream,
-    requests: InputRequests,
-    client: Option<&Arc<dyn RequestingClient>>,
-    context: Option<&CallContext>,
-) -> Result<InputResponses, RoundTripError> {
-    let unanswered = |why| {
-        let what = requests.values().map(request_noun).collect::<std::collections::BTreeSet<_>>();
-        let what = what.into_iter().collect::<Vec<_>>().join(" and ");
-        RoundTripError::Unanswered { what, why }
-    };
-    let exchange = UpstreamExchange::new(client.cloned(), None);
-    let may = |request| capabilities::can_ask(upstream.definition(), &exchange, request);
-    let Some(client) = client.filter(|_| requests.values().all(may)) else {
-        return Err(unanswered(InputRequestError::NotSupported));
-    };
-    if let Some(context) = context {
-        context.pause_for_person();
-    }
-    let answers = client.request_input(requests.clone()).await;
-    if let Some(context) = context {
-        context.resume();
-    }
-    answers.map_err(unanswered)
-}
-
-fn request_noun(request: &InputRequest) -> &'static str {
-    match request {
-        InputRequest::Elicitation(_) => "a person's answer",
-        InputRequest::CreateMessage(_) => "a model's answer",
-        InputRequest::ListRoots(_) => "the client's folders",
-        _ => "something",
+        Some("input_required") => {
+            Ok(RoundOutcome::InputRequired(raw.to::<InputRequirement>().map_err(malformed)?))
+        }
+        Some("task") => Ok(RoundOutcome::Task(TaskState::parse(raw)?)),
+        _ => Ok(RoundOutcome::Done),
     }
 }

@@ -1,6 +1,6 @@
 //! The requests that a server may send to a client: those that the client supports and the owner allows.
 
-use rmcp::model::{ClientCapabilities, ElicitRequestParams, InputRequest};
+use rmcp::model::{ClientCapabilities, ElicitRequestParams, InputRequest, TASKS_EXTENSION_ID};
 
 use super::exchange::UpstreamExchange;
 use crate::definition::ServerDefinition;
@@ -23,6 +23,13 @@ pub(super) fn client_capabilities(
         roots.list_changed = None;
     }
     can
+}
+
+/// Adds the tasks extension: the server may turn the call into a task.
+pub(super) fn with_tasks(mut capabilities: ClientCapabilities) -> ClientCapabilities {
+    let extensions = capabilities.extensions.get_or_insert_default();
+    extensions.insert(TASKS_EXTENSION_ID.to_owned(), serde_json::Map::new());
+    capabilities
 }
 
 /// The capabilities that a server of the older era learns once for all requests: a client may be there to answer.

@@ -1,5 +1,6 @@
 //! A connection to a server, from the handshake to its end.
 
+mod followed_tasks;
 mod server_notifications;
 mod server_requests;
 
@@ -17,6 +18,8 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use toolway_types::RawJson;
 
+use self::followed_tasks::FollowedTasks;
+pub(super) use self::followed_tasks::TaskAttachment;
 use super::error::UpstreamError;
 use super::exchange::{MessageOrigin, UpstreamExchange};
 use super::frame::{self, IncomingMessage, UnreadableMessage};
@@ -44,6 +47,7 @@ pub(super) struct UpstreamConnection {
     meta: MetaWriter,
     /// The requests on behalf of clients.
     exchanges: Mutex<HashMap<u64, Arc<UpstreamExchange>>>,
+    followed_tasks: FollowedTasks,
     /// The client of the most recently ended request, and the time of its end.
     last_client: Mutex<Option<(Arc<dyn RequestingClient>, Instant)>>,
     /// Permits for requests of the server.
@@ -57,6 +61,8 @@ pub(super) struct UpstreamConnection {
 pub(super) struct NegotiatedProtocol {
     pub(super) era: ProtocolEra,
     pub(super) facts: Arc<ServerFacts>,
+    /// True if a server of the older era takes calls of tools as tasks.
+    pub(super) takes_tool_tasks: bool,
 }
 
 impl std::fmt::Debug for UpstreamConnection {
@@ -75,6 +81,7 @@ impl UpstreamConnection {
             negotiated: OnceLock::new(),
             meta,
             exchanges: Mutex::default(),
+            followed_tasks: FollowedTasks::default(),
             last_client: Mutex::default(),
             server_request_permits: Arc::new(Semaphore::new(MAX_SERVER_REQUESTS)),
             closed: CancellationToken::new(),
@@ -112,6 +119,11 @@ impl UpstreamConnection {
         self.negotiated().is_some_and(|settled| settled.era == ProtocolEra::Stateless)
     }
 
+    /// Returns true if a call of a tool can be sent as a task of 2025-11-25.
+    pub(super) fn takes_tool_tasks(&self) -> bool {
+        self.negotiated().is_some_and(|settled| settled.takes_tool_tasks)
+    }
+
     /// The id of the next request.
     pub(super) fn next_id(&self) -> u64 {
         self.ids.fetch_add(1, Ordering::Relaxed)
@@ -130,7 +142,8 @@ impl UpstreamConnection {
             exchange: None,
             notify_cancelled: !is_handshake,
         };
-        if let Some(exchange) = &request.exchange {
+        // A call that follows a task keeps its exchange here by itself.
+        if let Some(exchange) = request.exchange.as_ref().filter(|exchange| !exchange.is_kept()) {
             self.exchanges.lock().insert(request.id, Arc::clone(exchange));
             guard.exchange = Some(Arc::clone(exchange));
         }
@@ -210,6 +223,22 @@ impl UpstreamConnection {
         let last = self.last_client.lock();
         let (client, _) = last.as_ref().filter(|(_, when)| when.elapsed() < LATE_MESSAGE_WINDOW)?;
         Some(Arc::clone(client))
+    }
+
+    /// The tasks that calls follow.
+    fn followed_tasks(&self) -> &FollowedTasks {
+        &self.followed_tasks
+    }
+
+    /// Ends the exchange of a request on behalf of a client.
+    fn forget_exchange(&self, id: u64, exchange: &UpstreamExchange) {
+        exchange.abort_questions();
+        self.exchanges.lock().remove(&id);
+        if let Some(client) = &exchange.client {
+            let last = (Arc::clone(client), Instant::now());
+            let before = self.last_client.lock().replace(last);
+            drop(before);
+        }
     }
 
     /// The exchange with this request id, if it is still running.
@@ -306,13 +335,7 @@ struct RequestGuard<'a> {
 impl Drop for RequestGuard<'_> {
     fn drop(&mut self) {
         if let Some(exchange) = &self.exchange {
-            exchange.abort_questions();
-            self.connection.exchanges.lock().remove(&self.id);
-            if let Some(client) = &exchange.client {
-                let last = (Arc::clone(client), Instant::now());
-                let before = self.connection.last_client.lock().replace(last);
-                drop(before);
-            }
+            self.connection.forget_exchange(self.id, exchange);
         }
         // In the newer era over HTTP, closing the request's own connection cancels it.
         let says_by_itself = matches!(self.connection.transport, McpTransport::StreamableHttp(_))

@@ -1,7 +1,7 @@
 //! A request on behalf of a client, and the link back to that client.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
 use tokio::task::AbortHandle;
@@ -20,11 +20,43 @@ pub(super) struct UpstreamExchange {
     pub(super) call: Option<CallContext>,
     questions: AtomicUsize,
     asking: Mutex<Vec<AbortHandle>>,
+    /// Set if the exchange outlives its request, because the request creates a task.
+    is_kept: AtomicBool,
+    /// Number of questions that a person has to answer.
+    open_for_person: Mutex<usize>,
 }
 
 impl UpstreamExchange {
     pub(super) fn new(client: Option<Arc<dyn RequestingClient>>, call: Option<CallContext>) -> Arc<Self> {
-        Arc::new(Self { client, call, questions: AtomicUsize::new(0), asking: Mutex::default() })
+        Arc::new(Self {
+            client,
+            call,
+            questions: AtomicUsize::new(0),
+            asking: Mutex::default(),
+            is_kept: AtomicBool::new(false),
+            open_for_person: Mutex::default(),
+        })
+    }
+
+    /// Lets the exchange outlive its request.
+    pub(super) fn keep(&self) {
+        self.is_kept.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn is_kept(&self) -> bool {
+        self.is_kept.load(Ordering::Relaxed)
+    }
+
+    /// Stops the clock of the call while a person is asked, until the result is dropped. The clock runs again after
+    /// the last of several questions.
+    pub(super) fn wait_for_person(self: &Arc<Self>) -> PersonWait {
+        let mut open = self.open_for_person.lock();
+        *open += 1;
+        if let Some(call) = self.call.as_ref().filter(|_| *open == 1) {
+            call.pause_for_person();
+        }
+        drop(open);
+        PersonWait(Arc::clone(self))
     }
 
     /// Counts a question. Returns false if the server has asked too many.
@@ -59,6 +91,19 @@ impl Drop for UpstreamExchange {
 impl std::fmt::Debug for UpstreamExchange {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("UpstreamExchange").finish_non_exhaustive()
+    }
+}
+
+/// The time in which a person is asked.
+pub(super) struct PersonWait(Arc<UpstreamExchange>);
+
+impl Drop for PersonWait {
+    fn drop(&mut self) {
+        let mut open = self.0.open_for_person.lock();
+        *open = open.saturating_sub(1);
+        if let Some(call) = self.0.call.as_ref().filter(|_| *open == 0) {
+            call.resume();
+        }
     }
 }
 

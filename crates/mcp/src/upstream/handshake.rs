@@ -123,7 +123,8 @@ async fn discover(connection: &Arc<UpstreamConnection>) -> Result<Option<Negotia
         info: found.meta.info.unwrap_or_else(|| unnamed_implementation(connection)),
         instructions: found.instructions,
     };
-    Ok(Some(NegotiatedProtocol { era: ProtocolEra::Stateless, facts: Arc::new(facts) }))
+    let (era, facts) = (ProtocolEra::Stateless, Arc::new(facts));
+    Ok(Some(NegotiatedProtocol { era, facts, takes_tool_tasks: false }))
 }
 
 /// Returns true if the server refused the version but lists the one without `initialize`.
@@ -170,7 +171,13 @@ async fn initialize(connection: &Arc<UpstreamConnection>) -> Result<NegotiatedPr
         instructions: found.instructions,
     };
     let era = if version.has_initialize() { ProtocolEra::Handshake } else { ProtocolEra::Stateless };
-    Ok(NegotiatedProtocol { era, facts: Arc::new(facts) })
+    Ok(NegotiatedProtocol { era, facts: Arc::new(facts), takes_tool_tasks: takes_tool_tasks(&raw) })
+}
+
+/// Returns true if a server of the older era takes calls of tools as tasks (2025-11-25, "Tasks").
+fn takes_tool_tasks(initialized: &RawJson) -> bool {
+    let result = initialized.to_value();
+    result.pointer("/capabilities/tasks/requests/tools/call").is_some_and(serde_json::Value::is_object)
 }
 
 async fn send(

@@ -182,20 +182,9 @@ fn read_tool(
         output_schema: Option<RawJson>,
         #[serde(default)]
         annotations: Option<RawJson>,
-        #[serde(default)]
-        execution: Option<ToolExecution>,
-    }
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct ToolExecution {
-        #[serde(default)]
-        task_support: Option<String>,
     }
     let listed: ListedTool =
         raw.to().map_err(|error| format!("it is not a tool: {}", shorten_error(&error)))?;
-    if listed.execution.and_then(|execution| execution.task_support).as_deref() == Some("required") {
-        return Err("it can only be called as a task, and tasks can't be followed here".to_owned());
-    }
     let params = match &listed.input_schema {
         Some(schema) if marks_count && schema.get().contains("x-mcp-header") => {
             param_headers::header_params(&schema.to_value())?

@@ -178,7 +178,7 @@ impl Upstream {
         members: String,
         client: Arc<dyn RequestingClient>,
     ) -> Result<RawJson, ErrorData> {
-        let request = UpstreamRequest { method, name, members, headers: Vec::new() };
+        let request = UpstreamRequest { method, name, members, headers: Vec::new(), task: None };
         let result = call_upstream(self, request, Some(&client), None).await;
         result.map_err(|no_result| no_result.into_error_data(self.slug().as_str()))
     }

@@ -12,6 +12,7 @@ use toolway_types::{Code, ContentPart, OriginalError, RawJson, ToolError, ToolOu
 use super::call::{UpstreamRequest, call_upstream};
 use super::error::UpstreamError;
 use super::server::Upstream;
+use super::task_requirement::TaskRequirement;
 use crate::client_link::ClientLink;
 use crate::param_headers::{HeaderParam, argument_headers};
 
@@ -21,13 +22,15 @@ pub(super) struct UpstreamTool {
     /// The name as JSON.
     name: String,
     params: Vec<HeaderParam>,
+    task: TaskRequirement,
     upstream: Arc<Upstream>,
 }
 
 impl UpstreamTool {
     pub(super) fn new(spec: Arc<ToolSpec>, params: Vec<HeaderParam>, upstream: Arc<Upstream>) -> Self {
         let name = serde_json::to_string(spec.name()).unwrap_or_default();
-        Self { spec, name, params, upstream }
+        let task = TaskRequirement::of_listed_tool(spec.document().mcp_entry.as_ref());
+        Self { spec, name, params, task, upstream }
     }
 }
 
@@ -44,6 +47,7 @@ impl Tool for UpstreamTool {
             name: self.spec.name().as_str(),
             members: [r#""name":"#, &self.name, r#","arguments":"#, given].concat(),
             headers: argument_headers(&self.params, arguments.value()),
+            task: Some(&self.task),
         };
         let client = ClientLink::of(context);
         let server = self.upstream.slug().as_str();

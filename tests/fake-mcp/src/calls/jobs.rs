@@ -1,5 +1,6 @@
 //! Long-running tools: tasks for clients that support them, and ordinary calls for others if possible.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use rmcp::ErrorData;
@@ -20,7 +21,7 @@ const FAILS_AFTER: Duration = Duration::from_secs(1);
 
 pub(super) async fn call(call: &FakeToolCall<'_>) -> Result<CallToolResponse, ErrorData> {
     let name = call.request.name.to_string();
-    let needs_task = matches!(name.as_str(), "failing_job" | "test_tool_with_task");
+    let needs_task = matches!(name.as_str(), "failing_job" | "test_task_only" | "test_tool_with_task");
     if needs_task && !call.knows_tasks() {
         let needed = ClientCapabilities::builder().enable_tasks().build();
         return Err(ErrorData::missing_required_client_capability(needed));
@@ -70,10 +71,8 @@ pub(super) async fn call(call: &FakeToolCall<'_>) -> Result<CallToolResponse, Er
             );
             ask_all(call, vec![("confirm", question)]).await
         }
-        "multi_input" => {
-            let sure = elicitation("Are you sure?", json!({"confirm": {"type": "boolean"}}), &["confirm"]);
-            ask_all(call, vec![("name", name_question("What is your name?")), ("sure", sure)]).await
-        }
+        "multi_input" => ask_all(call, two_questions()).await,
+        "test_task_only" => task_only(call).await,
         _ => {
             let questions = client_input::questions([("user_name", name_question("What is your name?"))]);
             let answers =
@@ -88,6 +87,32 @@ pub(super) async fn call(call: &FakeToolCall<'_>) -> Result<CallToolResponse, Er
             let name = answer_text(&answers, "user_name", "/content/name").to_owned();
             Ok(start_task(call, move |_| {
                 Box::pin(async move { Ok(text_result(format!("Done for {name}."))) })
+            }))
+        }
+    }
+}
+
+fn two_questions() -> Vec<(&'static str, Value)> {
+    let sure = elicitation("Are you sure?", json!({"confirm": {"type": "boolean"}}), &["confirm"]);
+    vec![("name", name_question("What is your name?")), ("sure", sure)]
+}
+
+async fn task_only(call: &FakeToolCall<'_>) -> Result<CallToolResponse, ErrorData> {
+    match call.text("behavior")? {
+        "succeed" => Ok(start_task(call, |_| Box::pin(async { Ok(text_result("Done.")) }))),
+        "fail" => {
+            let error = ErrorData::new(rmcp::model::ErrorCode(-32050), "It broke", Some(json!({"b": 1})));
+            Ok(start_task(call, move |_| Box::pin(async move { Err(TaskExit::Error(error)) })))
+        }
+        "ask" => ask_all(call, two_questions()).await,
+        _ => {
+            let cancelled = call.state.cancel_counter();
+            Ok(start_task(call, move |cx| {
+                Box::pin(async move {
+                    cx.cancelled().await;
+                    cancelled.fetch_add(1, Ordering::SeqCst);
+                    Err(TaskExit::Cancelled)
+                })
             }))
         }
     }
@@ -118,6 +143,7 @@ async fn ask_all(
     }
     Ok(start_task(call, move |cx| {
         Box::pin(async move {
+            cx.set_status_message(format!("Asking {} questions", questions.len()));
             let ask = |(key, question): (String, InputRequest)| {
                 let cx = cx.clone();
                 async move { cx.request_input(key.clone(), question).await.map(|answer| (key, answer)) }

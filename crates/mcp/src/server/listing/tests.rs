@@ -62,6 +62,25 @@ fn an_mcp_servers_entry_stays_as_it_was_written_but_for_its_name() {
 }
 
 #[test]
+fn the_way_in_which_a_server_takes_a_call_as_a_task_is_left_out() {
+    let listed = |execution: &str| {
+        format!(r#"{{"name":"t","execution":{execution},"inputSchema":{{"type":"object","x":1.50}}}}"#)
+    };
+    let of = |execution: &str| {
+        let document = SpecDocument {
+            parameters: Some(raw(r#"{"type":"object","x":1.50}"#)),
+            mcp_entry: Some(raw(&listed(execution))),
+            ..SpecDocument::named("t")
+        };
+        written(document, "t", true)
+    };
+    assert_eq!(of(r#"{"taskSupport":"required","b":1e2}"#), listed(r#"{"b":1e2}"#));
+    assert_eq!(of(r#"{"taskSupport":"optional"}"#), listed("{}"));
+    assert_eq!(of(r#"{"b" : 1.0}"#), listed(r#"{"b" : 1.0}"#));
+    assert_eq!(of("null"), listed("null"));
+}
+
+#[test]
 fn an_older_client_is_not_given_an_output_that_is_no_object() {
     let listed = r#"{"name":"t","inputSchema":{"type":"object"},"outputSchema":{"type":"array"}}"#;
     let document = || SpecDocument {

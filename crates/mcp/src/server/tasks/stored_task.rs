@@ -75,7 +75,7 @@ impl StoredTask {
         question_quota: Arc<PrincipalQuota>,
     ) -> Self {
         let now = rfc3339(clock.now_ms());
-        let stage = TaskStage::Running(TaskQuestions::default());
+        let (message, stage) = (exchange.last_message.clone(), TaskStage::Running(TaskQuestions::default()));
         Self {
             scope: exchange.scope.clone(),
             cancel: exchange.cancel.clone(),
@@ -83,7 +83,7 @@ impl StoredTask {
             ttl_ms,
             clock,
             question_quota,
-            state: Mutex::new(StoredTaskState { updated_at: now, message: None, stage }),
+            state: Mutex::new(StoredTaskState { updated_at: now, message, stage }),
         }
     }
 

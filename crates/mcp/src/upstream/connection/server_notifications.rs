@@ -11,6 +11,7 @@ use toolway_core::ProgressReport;
 use toolway_types::foreign_json;
 
 use super::UpstreamConnection;
+use super::server_requests::related_task;
 use crate::offering::UpstreamEvent;
 use crate::upstream::exchange::MessageOrigin;
 
@@ -26,6 +27,16 @@ pub(super) fn handle_notification(
         "notifications/progress" => handle_progress(connection, params),
         "notifications/message" => handle_log(connection, params, origin),
         "notifications/subscriptions/acknowledged" => server.acknowledged().notify_waiters(),
+        "notifications/tasks/status" => {
+            #[derive(Deserialize)]
+            #[serde(rename_all = "camelCase")]
+            struct TaskStatusParams {
+                task_id: String,
+            }
+            if let Some(TaskStatusParams { task_id }) = parse_params(params) {
+                connection.followed_tasks().notify_changed(&task_id);
+            }
+        }
         "notifications/tools/list_changed" => server.mark_tools_changed(),
         "notifications/prompts/list_changed" => server.mark_prompts_changed(),
         "notifications/resources/list_changed" => server.mark_resources_changed(),
@@ -67,6 +78,10 @@ fn handle_progress(connection: &Arc<UpstreamConnection>, params: Option<&RawValu
 /// Forwards a log message to the client of its request. A message that may belong to several requests is dropped.
 fn handle_log(connection: &Arc<UpstreamConnection>, params: Option<&RawValue>, origin: MessageOrigin<'_>) {
     let Some(message) = parse_params::<LoggingMessageNotificationParam>(params) else { return };
+    let task = params.and_then(related_task);
+    if let Some(exchange) = task.and_then(|task| connection.followed_tasks().exchange(&task)) {
+        return exchange.client.iter().for_each(|client| client.send_log(message.clone()));
+    }
     match connection.exchange_of(origin) {
         Some(exchange) => {
             let Some(client) = &exchange.client else { return };
