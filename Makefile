@@ -11,7 +11,7 @@
 #   make android     the library for Android apps that offer tools, and two sample apps
 #   make bench       the tables of figures
 #   make bench-android  what the bridge to apps costs, in a Java virtual machine and over adb
-#   make fuzz        coverage-guided fuzzing (FUZZ_SECONDS for each target, 60 unless said)
+#   make fuzz        coverage-guided fuzzing, which continues an interrupted run (FUZZ_SECONDS for each target, 60 unless said)
 #   make fmt         format the code
 
 SHELL := /bin/sh

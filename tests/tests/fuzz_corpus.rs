@@ -1,4 +1,4 @@
-//! Replays the corpus of every fuzz target with the stable compiler.
+//! Replays the corpus of every fuzz target.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail by panicking")]
 

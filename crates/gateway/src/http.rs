@@ -50,6 +50,7 @@ use axum::Router;
 pub use error::ApiError;
 pub use extractors::{JsonBody, OptionalJsonBody, PathParams, QueryParams};
 pub(crate) use mcp::{agent_of as mcp_agent, client_scope as mcp_client_scope};
+pub use openai::replay as completion_replay;
 pub(crate) use protected_resource::RESOURCE as MCP_RESOURCE;
 pub(crate) use time_zone::client_time_zone;
 pub use token_extractors::{AuthenticatedCaller, AuthenticatedOwner, AuthenticatedToken};

@@ -27,6 +27,7 @@ mod identity_assertion;
 mod login;
 mod metadata;
 mod pkce;
+pub mod replay;
 mod scopes;
 mod serde_secret;
 mod signing_key;

@@ -6,6 +6,7 @@ mod completion;
 mod error;
 mod history;
 mod notice_header;
+pub mod replay;
 mod request;
 mod stream;
 

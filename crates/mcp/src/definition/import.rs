@@ -4,8 +4,9 @@
 
 mod entry;
 mod placeholder;
+mod secret_names;
 
-pub use entry::secret_name;
+pub use secret_names::secret_name;
 
 use std::collections::BTreeSet;
 
@@ -13,6 +14,7 @@ use secrecy::SecretString;
 use serde_json::{Map, Value};
 use toolway_types::Slug;
 
+use self::secret_names::SecretNames;
 use super::{ServerDefinition, jsonc};
 
 /// Maximum number of entries in a file.
@@ -85,10 +87,11 @@ pub fn parse_import_file(text: &str, taken: &BTreeSet<Slug>) -> Result<ImportFil
         return Err(ImportFileError::TooMany(servers.len()));
     }
     let mut taken = taken.clone();
+    let mut secret_names = SecretNames::default();
     let mut entries = Vec::new();
     for (name, value) in servers {
         let slug = free_slug(name, &taken);
-        let outcome = entry::read_entry(&slug, value);
+        let outcome = entry::read_entry(&slug, value, &mut secret_names);
         if outcome.is_ok() {
             taken.insert(slug);
         }

@@ -183,7 +183,7 @@ fn parse_if_json<T: DeserializeOwned>(url: &Url, answer: &BufferedResponse) -> R
 }
 
 /// Parses a document. Returns `None` if there is none at the address.
-fn parse_document<T: DeserializeOwned>(
+pub(super) fn parse_document<T: DeserializeOwned>(
     url: &Url,
     answer: &BufferedResponse,
 ) -> Result<Option<T>, OauthError> {

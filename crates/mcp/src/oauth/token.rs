@@ -176,7 +176,8 @@ impl LenientSeconds {
     }
 }
 
-fn parse_token_response(
+/// Parses a successful response. With `has_proof`, the token may be bound to the key of the proof.
+pub(super) fn parse_token_response(
     endpoint: &Url,
     answer: &BufferedResponse,
     has_proof: bool,

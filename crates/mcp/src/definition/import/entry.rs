@@ -7,23 +7,27 @@ use serde_json::{Map, Value};
 use toolway_types::Slug;
 
 use super::placeholder::{braced_reference, reference};
+use super::secret_names::SecretNames;
 use super::{ImportedSecret, ImportedServer};
 use crate::definition::{OauthDefinition, SECRET_PREFIX, ServerDefinition, TransportMode, is_secret_name};
 
 /// Fields without a meaning here, or with a redundant value.
 const IGNORED_FIELDS: &[&str] =
     &["name", "id", "description", "note", "enabled", "gallery", "version", "$schema"];
-/// Maximum length of a secret's name, in bytes.
-const MAX_SECRET_NAME: usize = 64;
 
 /// Converts an entry to a definition. The error is the reason why this is impossible.
-pub(super) fn read_entry(slug: &Slug, value: &Value) -> Result<ImportedServer, String> {
+pub(super) fn read_entry(
+    slug: &Slug,
+    value: &Value,
+    secret_names: &mut SecretNames,
+) -> Result<ImportedServer, String> {
     let Value::Object(entry) = value else { return Err("it is not an object".to_owned()) };
     let mut reading = EntryReader {
         slug,
         entry,
         unused_fields: entry.keys().map(String::as_str).filter(|key| !IGNORED_FIELDS.contains(key)).collect(),
         secrets: Vec::new(),
+        secret_names,
         notes: Vec::new(),
     };
     let definition = reading.definition()?;
@@ -53,6 +57,7 @@ struct EntryReader<'e> {
     /// The fields that are not converted yet.
     unused_fields: Vec<&'e str>,
     secrets: Vec<ImportedSecret>,
+    secret_names: &'e mut SecretNames,
     notes: Vec<String>,
 }
 
@@ -143,9 +148,9 @@ impl<'e> EntryReader<'e> {
     }
 
     fn value(&mut self, field: &str, name: &str, text: String) -> Result<String, String> {
-        let secret = secret_name(self.slug, name);
         let place = format!("{field}.{name}");
         if let Some(asked) = reference(&text) {
+            let secret = self.secret_names.add(self.slug, name);
             if asked != text.trim() {
                 self.notes.push(format!(
                     "{place} contains {asked}: store the whole value with `toolway secrets set {secret}`"
@@ -157,6 +162,7 @@ impl<'e> EntryReader<'e> {
         }
         // A header with an unknown purpose may be a credential.
         if !text.is_empty() && is_secret_name(name) {
+            let secret = self.secret_names.add(self.slug, name);
             self.secrets.push(ImportedSecret { name: secret.clone(), field: place, value: text.into() });
             return Ok(format!("{SECRET_PREFIX}{secret}"));
         }
@@ -181,7 +187,7 @@ impl<'e> EntryReader<'e> {
                 ("clientid", Value::String(id)) => {
                     oauth.client_id = Some(without_placeholders(&place, id.clone(), true)?);
                 }
-                ("clientsecret", Value::String(secret)) => {
+                ("clientsecret", Value::String(secret)) if oauth.client_secret.is_none() => {
                     oauth.client_secret = Some(self.value(field, "client_secret", secret.clone())?);
                 }
                 ("scopes", Value::Array(all)) => {
@@ -224,12 +230,4 @@ fn without_placeholders(field: &str, text: String, is_address: bool) -> Result<S
         )),
         None => Ok(text),
     }
-}
-
-/// The name of a server's secret: `mcp-SERVER-FIELD`.
-#[must_use]
-pub fn secret_name(slug: &Slug, field: &str) -> String {
-    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' };
-    let name: String = format!("mcp-{slug}-{field}").chars().map(plain).collect();
-    name.get(..MAX_SECRET_NAME).unwrap_or(&name).to_owned()
 }

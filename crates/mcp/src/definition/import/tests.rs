@@ -133,6 +133,52 @@ fn names_become_slugs_that_are_free() {
 }
 
 #[test]
+fn secrets_of_different_fields_and_servers_have_different_names() {
+    let long = "X".repeat(60);
+    let text = serde_json::json!({"mcpServers": {
+        "a": {"command": "c", "env": {"b-key": "1", "b.key": "2", "B_KEY": "3"}},
+        "a-b": {"url": "https://b.example/mcp", "headers": {"key": "4", "b_token": "${B}"}},
+        "long": {"command": "c", "env": {format!("{long}_A_TOKEN"): "5", format!("{long}_B_TOKEN"): "6"}},
+    }})
+    .to_string();
+    let found = parse_import_file(&text, &BTreeSet::new()).unwrap();
+    let servers: Vec<_> = found.entries.iter().map(|entry| entry.outcome.as_ref().unwrap()).collect();
+    let stored: Vec<_> = servers
+        .iter()
+        .flat_map(|server| &server.secrets)
+        .map(|secret| (secret.name.as_str(), secret.value.expose_secret()))
+        .collect();
+    let cut = format!("mcp-long-{}", &long[..55]);
+    let numbered = format!("mcp-long-{}-2", &long[..53]);
+    assert_eq!(
+        stored,
+        [
+            ("mcp-a-B_KEY", "3"),
+            ("mcp-a-b-key", "1"),
+            ("mcp-a-b-key-2", "2"),
+            ("mcp-a-b-key-3", "4"),
+            (cut.as_str(), "5"),
+            (numbered.as_str(), "6"),
+        ]
+    );
+    assert_eq!(servers[0].definition.env["b.key"], "secret:mcp-a-b-key-2");
+    assert_eq!(servers[1].definition.headers["key"], "secret:mcp-a-b-key-3");
+}
+
+#[test]
+fn a_second_client_secret_is_not_stored() {
+    let entry = serde_json::json!({
+        "url": "https://a.example/mcp",
+        "oauth": {"clientId": "c", "clientSecret": "1", "client_secret": "2"},
+    });
+    let server = read_one(entry).unwrap();
+    let stored: Vec<_> = server.secrets.iter().map(|secret| secret.value.expose_secret()).collect();
+    assert_eq!(stored, ["1"]);
+    assert_eq!(server.definition.oauth.unwrap().client_secret.unwrap(), "secret:mcp-one-client_secret");
+    assert_eq!(server.notes, ["not taken over: oauth.client_secret"]);
+}
+
+#[test]
 fn a_file_without_servers_is_refused() {
     let none = BTreeSet::new();
     assert!(matches!(parse_import_file("{", &none), Err(ImportFileError::NotJson(_))));
