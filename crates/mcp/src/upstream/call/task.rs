@@ -369,6 +369,7 @@ fn is_temporary(fault: &UpstreamError) -> bool {
         | UpstreamError::Unreachable(_)
         | UpstreamError::ConnectionLost(_)
         | UpstreamError::SessionExpired(_)
+        | UpstreamError::NoToken(_)
         | UpstreamError::TimedOut(_) => true,
         UpstreamError::Status(status, _) => {
             status.is_server_error() || *status == StatusCode::TOO_MANY_REQUESTS
