@@ -10,6 +10,7 @@
 #   make test-small-model  one tool call of a real, small model (builds llama.cpp: some minutes the first time)
 #   make android     the library for Android apps that offer tools, and two sample apps
 #   make bench       the tables of figures
+#   make hostile     attacks on a gateway from every role, and what others notice of them
 #   make bench-android  what the bridge to apps costs, in a Java virtual machine and over adb
 #   make fuzz        coverage-guided fuzzing, which continues an interrupted run (FUZZ_SECONDS for each target, 60 unless said)
 #   make fmt         format the code
@@ -24,7 +25,7 @@ ARGS ?=
 PROFILE ?= dev
 PROFILE_DIR = $(if $(filter dev,$(PROFILE)),debug,$(PROFILE))
 
-.PHONY: help run install test test-fast conformance conformance-fixture test-genai test-small-model android bench bench-android fuzz fmt
+.PHONY: help run install test test-fast conformance conformance-fixture test-genai test-small-model android bench hostile bench-android fuzz fmt
 
 help:
 	@sed -n 's/^#   \(make .*\)/  \1/p' Makefile
@@ -71,6 +72,11 @@ android:
 bench:
 	@scripts/bootstrap.sh run
 	@scripts/bench.sh $(ARGS)
+
+hostile:
+	@scripts/bootstrap.sh run
+	cargo build --profile dist --package toolway --package toolway-load
+	TOOLWAY_BIN=$(TARGET_DIR)/dist/toolway $(TARGET_DIR)/dist/toolway-load --hostile $(ARGS)
 
 bench-android:
 	@scripts/bootstrap.sh android

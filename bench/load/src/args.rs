@@ -15,7 +15,9 @@ pub(crate) const PAYLOAD: usize = 64;
 /// measured.
 #[derive(Debug, Parser)]
 #[command(name = "toolway-load", version, args_conflicts_with_subcommands = true)]
-#[command(group(ArgGroup::new("mode").args(["idle", "register", "start", "turns", "mcp", "instructions", "table", "self_check"])))]
+#[command(group(ArgGroup::new("mode").args([
+    "idle", "register", "start", "turns", "mcp", "instructions", "hostile", "memory_factors", "table", "self_check",
+])))]
 pub(crate) struct LoadBenchArgs {
     /// A part that the harness runs in a separate process.
     #[command(subcommand)]
@@ -91,6 +93,16 @@ pub(crate) struct LoadBenchArgs {
     /// Write the count into the file of earlier counts.
     #[arg(long, requires = "baseline")]
     pub(crate) update_baseline: bool,
+    /// Attack a gateway from every role, and measure what others notice. --seconds is the duration of each
+    /// attack. With --quick each attack sends a fixed amount, and only memory and survival are judged.
+    #[arg(long)]
+    pub(crate) hostile: bool,
+    /// Compare the memory that data of peers takes with what the gateway counts for it (limits.memory_bytes).
+    #[arg(long)]
+    pub(crate) memory_factors: bool,
+    /// Only attacks or kinds of data whose names contain this text (with --hostile and --memory-factors).
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) only: Option<String>,
     /// Measure everything that has a goal, and print one table.
     #[arg(long)]
     pub(crate) table: bool,
@@ -125,6 +137,9 @@ pub(crate) enum HelperCommand {
     /// Idle devices.
     #[command(hide = true)]
     Devices,
+    /// An attacker.
+    #[command(hide = true)]
+    Attacker,
 }
 
 #[cfg(test)]

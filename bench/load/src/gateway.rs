@@ -16,6 +16,8 @@ use crate::process::{ChildProcess, ChildProgram};
 /// Default number of sources per token.
 pub(crate) const SOURCES_PER_TOKEN: usize = 8;
 
+/// Name of the log file in the gateway's folder.
+const LOG_FILE: &str = "gateway.log";
 const READY_LIMIT: Duration = Duration::from_secs(30);
 const TOKENS_AT_ONCE: usize = 8;
 
@@ -30,7 +32,14 @@ pub(crate) struct GatewayLaunchOptions {
     pub(crate) open_files: u64,
     /// Program that runs the gateway, with its arguments; empty to run it directly.
     pub(crate) wrapper: Vec<String>,
+    /// True if the allocator returns freed memory at once, so that the memory of the process is what the gateway holds.
+    pub(crate) returns_memory: bool,
 }
+
+/// Settings of glibc's allocator with which it returns freed memory at once, instead of up to 64 MiB for each thread
+/// later.
+const RETURN_MEMORY: [(&str, &str); 3] =
+    [("MALLOC_ARENA_MAX", "2"), ("MALLOC_MMAP_THRESHOLD_", "1048576"), ("MALLOC_TRIM_THRESHOLD_", "1048576")];
 
 impl GatewayLaunchOptions {
     /// Uses the gateway at `path`, or the one built next to this harness.
@@ -44,12 +53,27 @@ impl GatewayLaunchOptions {
             None => beside.into_iter().chain(target).find(|candidate| candidate.is_file()),
         };
         match path {
-            Some(path) if path.is_file() => Ok(Self { path, workers, open_files: 1024, wrapper: Vec::new() }),
+            Some(path) if path.is_file() => {
+                let wrapper = Vec::new();
+                Ok(Self { path, workers, open_files: 1024, wrapper, returns_memory: false })
+            }
             Some(path) => unexpected(format!("there is no gateway at {}", path.display())),
             None => unexpected(
                 "no gateway was found beside the harness; build it (cargo build --profile dist --package toolway) or name it with --gateway",
             ),
         }
+    }
+
+    /// Adapts the options for a gateway whose memory is measured while it runs.
+    pub(crate) fn with_returned_memory(&self) -> Self {
+        Self { returns_memory: true, ..self.clone() }
+    }
+
+    fn environment(&self) -> Vec<(String, String)> {
+        let workers = self.workers.map(|workers| ("TOOLWAY_WORKERS", workers.to_string()));
+        let allocator = RETURN_MEMORY.iter().filter(|_| self.returns_memory);
+        let all = allocator.map(|(name, value)| (*name, (*value).to_owned())).chain(workers);
+        all.map(|(name, value)| (name.to_owned(), value)).collect()
     }
 
     /// Adapts the options for a gateway with many connections.
@@ -106,12 +130,8 @@ impl BenchGateway {
             name: "gateway",
             path: command.next().unwrap_or_default().into(),
             args: command.collect(),
-            env: settings
-                .workers
-                .map(|workers| ("TOOLWAY_WORKERS".to_owned(), workers.to_string()))
-                .into_iter()
-                .collect(),
-            log: folder.path().join("gateway.log"),
+            env: settings.environment(),
+            log: folder.path().join(LOG_FILE),
             open_files: settings.open_files,
         };
         let started = Instant::now();
@@ -138,6 +158,11 @@ impl BenchGateway {
     /// Returns the process id.
     pub(crate) fn pid(&self) -> u32 {
         self.process.pid()
+    }
+
+    /// Returns the size of the log, in bytes.
+    pub(crate) fn log_bytes(&self) -> u64 {
+        std::fs::metadata(self.folder.path().join(LOG_FILE)).map_or(0, |log| log.len())
     }
 
     /// Returns the number of runtime workers, if `/api/status` contains it.

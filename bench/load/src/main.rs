@@ -2,7 +2,8 @@
 //! run.
 //!
 //! `load` is the main measurement; `idle_devices`, `registration`, `startup`, `chat` and `mcp` are the others, and
-//! `suite` runs all of them. `instructions` counts instead of measuring time. `connections` opens devices and callers on a gateway or on the relay,
+//! `suite` runs all of them. `instructions` counts instead of measuring time. `hostile` attacks a gateway and checks what
+//! others notice. `connections` opens devices and callers on a gateway or on the relay,
 //! `target_measurement` makes calls and counts them, `rounds` alternates two targets, and `device_processes` holds
 //! devices in separate processes.
 
@@ -16,6 +17,7 @@ mod device_processes;
 mod error;
 mod figure;
 mod gateway;
+mod hostile;
 mod http;
 mod idle_devices;
 mod input_lines;
@@ -59,6 +61,9 @@ fn main() -> ExitCode {
         }
         Some(HelperCommand::Devices) => {
             block_on_current_thread(device_processes::run_device_process()).map(|()| true)
+        }
+        Some(HelperCommand::Attacker) => {
+            block_on_current_thread(hostile::attacker::run_attacker_process()).map(|()| true)
         }
         None => block_on_current_thread(async {
             tokio::select! {
@@ -124,6 +129,17 @@ async fn run(args: &LoadBenchArgs) -> Result<bool> {
         }
         return print_report(&report, args);
     }
+    if args.memory_factors {
+        let reports = hostile::factors::measure(&settings()?, args.only.as_deref()).await?;
+        print(&reports, args.json)?;
+        return match reports.too_low().as_slice() {
+            [] => Ok(reports.is_valid()),
+            names => unexpected(format!("the gateway counts too little memory for: {}", names.join(", "))),
+        };
+    }
+    if args.hostile {
+        return run_attacks(args, settings()?).await;
+    }
     if args.table {
         let mcp = mcp_plan(args, settings()?);
         return print_report(&suite::measure(&settings()?, args.workers, lengths, &mcp).await, args);
@@ -140,6 +156,24 @@ async fn run(args: &LoadBenchArgs) -> Result<bool> {
         distinct_specs: args.distinct_specs,
     };
     print_report(&load::measure(&plan).await?, args)
+}
+
+/// Attacks a gateway. Fails with the number of broken bounds, after the report has named each of them.
+async fn run_attacks(args: &LoadBenchArgs, gateway: GatewayLaunchOptions) -> Result<bool> {
+    let plan = hostile::HostilePlan {
+        gateway,
+        is_short: args.quick,
+        only: args.only.clone(),
+        seconds: args.seconds,
+    };
+    let report = hostile::measure(&plan).await?;
+    print(&report, args.json)?;
+    match report.problems().len() {
+        0 => Ok(true),
+        count => {
+            unexpected(format!("{count} bounds of --hostile were broken; the report names each of them"))
+        }
+    }
 }
 
 fn mcp_plan(args: &LoadBenchArgs, gateway: GatewayLaunchOptions) -> mcp::McpPlan {

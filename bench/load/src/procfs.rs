@@ -70,6 +70,12 @@ impl ProcessMemory {
         }
     }
 
+    /// Sets the peak to the present memory.
+    pub(crate) fn reset_peak(pid: u32) -> Result<()> {
+        let path = format!("/proc/{pid}/clear_refs");
+        std::fs::write(&path, "5").context(format!("writing {path} (only Linux has it)"))
+    }
+
     /// Waits until memory is stable, then reads it. The second value is false if it still changed after 20 s.
     pub(crate) async fn read_settled(pid: u32) -> Result<(Self, bool)> {
         let end = Instant::now() + SETTLE_LIMIT;
