@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use tokio_util::task::TaskTracker;
-use toolway_core::Engine;
+use toolway_core::{Engine, PeerMemory};
 use toolway_store::{SessionRecord, Store};
 use toolway_types::name::is_invisible;
 use toolway_types::{Clock, Principal};
@@ -60,6 +60,8 @@ pub struct ConversationDeps {
     pub clock: Arc<dyn Clock>,
     /// The owner's settings.
     pub settings: ConversationSettings,
+    /// Memory of running turns.
+    pub memory: Arc<dyn PeerMemory>,
 }
 
 /// Request to open a session.
@@ -134,7 +136,8 @@ impl Conversations {
         parts: ConversationDeps,
         conversation_store: Arc<dyn ConversationStore>,
     ) -> Arc<Self> {
-        let ConversationDeps { engine, store, agents, models, prices, budgets, clock, settings } = parts;
+        let ConversationDeps { engine, store, agents, models, prices, budgets, clock, settings, memory } =
+            parts;
         let around = TurnDeps {
             engine,
             store: conversation_store,
@@ -146,6 +149,7 @@ impl Conversations {
             settings: ArcSwap::from_pointee(settings),
             counters: TokenCounters::default(),
             refused_parts: RefusedParts::default(),
+            memory,
         };
         Arc::new(Self {
             deps: Arc::new(around),

@@ -22,6 +22,7 @@ mod idempotency_keys;
 mod in_flight;
 pub mod lease_id;
 mod parallel_limits;
+pub mod peer_memory;
 mod permission;
 pub mod policy;
 pub mod progress;
@@ -53,6 +54,7 @@ pub use hook::{
     AfterCallDecision, BeforeCallDecision, Hook, HookCall, HookEntry, HookError, HookErrorAction,
 };
 pub use lease_id::LeaseId;
+pub use peer_memory::{MemoryPermit, PeerMemory, UnlimitedMemory};
 pub use policy::{AgentScope, AgentScopes, Policy, PolicyExplanation, PolicyProblem};
 pub use progress::{ProgressReport, ProgressSink};
 pub use record::{

@@ -13,6 +13,7 @@ pub mod pairing;
 pub mod rate_limiter;
 pub mod record_access;
 pub mod rejection;
+mod request_principal;
 pub mod secret;
 pub mod token;
 pub mod tokens;
@@ -34,6 +35,7 @@ pub use owner_file::OWNER_TOKEN_FILE;
 pub use pairing::{PairError, PairRefusal, PairingCodes, PairingGrant};
 pub use record_access::{RecordAccess, RecordAccessDenied};
 pub use rejection::AuthRejection;
+pub(crate) use request_principal::RequestPrincipal;
 pub use token::{DeviceBinding, TokenEndReason, TokenState};
 pub use tokens::{AccessTokens, LOCAL_DEVICE_ID, NewToken, OWNER_ID};
 
@@ -188,6 +190,9 @@ impl AccessControl {
 
 /// Takes a place for the request's connection among those of the token.
 fn take_connection(parts: &http::request::Parts, token: &TokenState) -> Result<(), AuthRejection> {
+    if let Some(principal) = parts.extensions.get::<RequestPrincipal>() {
+        principal.set(&token.principal);
+    }
     let Some(connection) = parts.extensions.get::<PeerConnection>() else { return Ok(()) };
     let peer = parts.extensions.get::<ConnectionInfo>().map(|info| info.peer.ip().to_canonical());
     let client = parts.extensions.get::<EffectiveClient>().map(|client| client.ip);

@@ -18,7 +18,7 @@ use toolway_agent::context::ContextSettings;
 use toolway_agent::conversations::{ConversationDeps, ConversationSettings, Conversations};
 use toolway_agent::models::{ModelCatalog, ModelCatalogDeps};
 use toolway_agent::prices::PriceCatalog;
-use toolway_core::Engine;
+use toolway_core::{Engine, PeerMemory};
 use toolway_files::owner_file::FileProblem;
 use toolway_models::transport::ProviderHttpClient;
 use toolway_secrets::{NamedSecrets, SecretReader};
@@ -39,6 +39,8 @@ pub(crate) struct ChatParts<'s> {
     pub(crate) data_dir: PathBuf,
     pub(crate) tool_env: ToolEnv,
     pub(crate) settings: &'s Settings,
+    /// Memory of running turns.
+    pub(crate) memory: Arc<dyn PeerMemory>,
 }
 
 /// Model providers, agents, prices and conversations of a gateway.
@@ -62,7 +64,7 @@ impl ChatService {
     /// # Errors
     /// [`StoreError`] if the store can't be read. Problems of the files are in [`ChatService::problems`].
     pub(crate) async fn open(parts: ChatParts<'_>) -> Result<Arc<Self>, StoreError> {
-        let ChatParts { engine, store, clock, data_dir, tool_env: env, settings } = parts;
+        let ChatParts { engine, store, clock, data_dir, tool_env: env, settings, memory } = parts;
         let keys = Arc::new(NamedSecrets::new(
             &settings.secrets,
             data_dir.join("secrets"),
@@ -100,6 +102,7 @@ impl ChatService {
             budgets: Arc::clone(&budgets),
             clock,
             settings: conversation_settings(settings),
+            memory,
         });
         Ok(Arc::new(Self { models, agents, prices, conversations, budgets, keys }))
     }

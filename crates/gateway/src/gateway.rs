@@ -22,8 +22,9 @@ use crate::gateway_tools::{self, GatewayTools, ToolEnv};
 use crate::grants::{self, DatabaseGrantStore};
 use crate::http;
 use crate::listener::GatewayAddress;
+use crate::log_limiter::LogLimiter;
 use crate::mcp::{McpParts, McpService};
-use crate::memory_budget::{MemoryBudget, machine};
+use crate::memory_budget::{LastingMemory, MemoryBudget, machine};
 use crate::metrics::GatewayMetrics;
 use crate::peer_connection::ConnectionPool;
 use crate::principal_shares::PrincipalShares;
@@ -154,7 +155,13 @@ impl Gateway {
         .await?;
         let (changes, comparing) =
             ToolChangeTracker::open(Arc::clone(&engine), store.clone(), Arc::clone(&clock)).await?;
+        let memory = MemoryBudget::new(
+            settings.limits.memory_bytes.map_or_else(machine::default_bytes, |bytes| bytes as u64),
+            settings.limits.frame_bytes as u64,
+        );
+        let lasting_memory = Arc::new(LastingMemory(Arc::clone(&memory)));
         let chat = ChatService::open(ChatParts {
+            memory: Arc::clone(&lasting_memory) as _,
             engine: Arc::clone(&engine),
             store: store.clone(),
             clock: Arc::clone(&clock),
@@ -179,6 +186,7 @@ impl Gateway {
             settings: &settings,
             origin: &origin,
             closing: closing.clone(),
+            memory: lasting_memory,
         })
         .await;
         let toolbox =
@@ -198,10 +206,8 @@ impl Gateway {
                 settings.limits.connections,
                 settings.limits.connections_per_principal,
             ),
-            memory: MemoryBudget::new(
-                settings.limits.memory_bytes.map_or_else(machine::default_bytes, |bytes| bytes as u64),
-                settings.limits.frame_bytes as u64,
-            ),
+            memory,
+            peer_log: LogLimiter::default(),
             event_streams: PrincipalShares::new(settings.limits.sse_streams),
             settings: Arc::new(settings),
             clock,

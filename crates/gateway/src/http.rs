@@ -30,6 +30,7 @@ mod policy;
 mod protected_resource;
 mod reload;
 mod resources;
+pub(crate) mod response_memory;
 mod rule_errors;
 mod sessions;
 mod status;

@@ -15,7 +15,7 @@ use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
-use toolway_core::{BlockingPool, Engine, Registry, SpecCache};
+use toolway_core::{BlockingPool, Engine, PeerMemory, Registry, SpecCache};
 use toolway_mcp::definition::ServerDefinition;
 use toolway_mcp::definition::{ApplyServersFn, ServerDefinitions, ServerDefinitionsDeps, SettingsServers};
 use toolway_mcp::offering::OfferingRegistry;
@@ -104,6 +104,8 @@ pub(crate) struct McpParts<'a> {
     pub(crate) settings: &'a Settings,
     pub(crate) origin: &'a SettingsOrigin,
     pub(crate) closing: CancellationToken,
+    /// Memory of the sessions.
+    pub(crate) memory: Arc<dyn PeerMemory>,
 }
 
 impl McpService {
@@ -163,11 +165,12 @@ impl McpService {
             Arc::clone(parts.parse_jobs),
         );
         let most = settings.mcp.max_sessions;
-        let sessions = McpSessions::new(McpSessionLimits {
+        let limits = McpSessionLimits {
             max_sessions: most,
             max_per_principal: most.div_ceil(PRINCIPAL_SESSION_SHARE).max(1),
             idle_timeout: settings.mcp.session_idle_s.duration(),
-        });
+        };
+        let sessions = McpSessions::new(limits, parts.memory);
         let body = settings.limits.frame_bytes;
         let http = McpHttpServer::new(Arc::clone(&shared), sessions, body, parts.closing);
         let admin = McpServerAdmin {

@@ -1,11 +1,14 @@
 //! The memory that all peers together may hold: parts of frames and bodies that have arrived, messages being
-//! handled, and frames that wait to be sent. Each principal has a share, small for devices; a part is kept for
-//! the owner. Beyond the total, the connection of the largest principal is closed first.
+//! handled, answers and frames that wait to be sent, definitions, turns and MCP sessions. Each principal has a share,
+//! small for devices; a part is kept for the owner. Beyond the total, the connection of the largest principal is closed
+//! first.
 //!
-//! Entry points open a [`MemoryAccount`] for each connection or request and reserve from it. This module decides
-//! who may hold how much, and knows no HTTP.
+//! Entry points open a [`MemoryAccount`] for each connection or request and reserve from it; data that belongs to no
+//! connection is reserved through [`PeerMemory`]. Amounts are memory, not bytes on the wire: see [`cost`]. This module
+//! decides who may hold how much, and knows no HTTP.
 
 pub(crate) mod account;
+pub(crate) mod cost;
 pub(crate) mod machine;
 
 use std::collections::HashMap;
@@ -13,6 +16,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
+use toolway_core::{MemoryPermit, PeerMemory};
 use toolway_types::{Principal, PrincipalId, Role};
 
 pub(crate) use account::{MemoryAccount, MemoryReservation};
@@ -25,8 +29,11 @@ const CALLER_PART: u64 = 2;
 const DEVICE_PART: u64 = 8;
 /// Part of the total that all requests without a token may use: one of this many.
 const ANONYMOUS_PART: u64 = 16;
-/// Number of the largest frames that every share has room for, whatever the total is.
+/// Number of the largest frames that every share has room for while they arrive, whatever the total is.
 const MIN_FRAMES: u64 = 2;
+/// Part of a share that one reservation of [`PeerMemory`] counts at most: one of this many. A conversation that is larger
+/// than that can still continue.
+const LASTING_PART: u64 = 2;
 
 /// Reason why memory is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -82,7 +89,8 @@ struct PrincipalUse {
 #[derive(Debug)]
 struct AccountUse {
     bytes: u64,
-    closed: CancellationToken,
+    /// Cancelled in favour of others; absent if no connection holds the memory.
+    closed: Option<CancellationToken>,
 }
 
 /// The owner of an account: a principal, or a request without a token.
@@ -91,32 +99,48 @@ struct AccountOwner {
     id: PrincipalId,
     share: u64,
     is_owner: bool,
+    /// False if nothing can be closed in favour of others.
+    can_close: bool,
 }
 
 impl MemoryBudget {
     /// Creates a budget of `total` bytes for frames of at most `frame_bytes`.
     pub(crate) fn new(total: u64, frame_bytes: u64) -> Arc<Self> {
-        let min_share = frame_bytes.saturating_mul(MIN_FRAMES).saturating_add(frame_bytes / 2);
+        let arriving = frame_bytes.saturating_mul(cost::UNFINISHED_FACTOR as u64);
+        let min_share = arriving.saturating_mul(MIN_FRAMES).saturating_add(frame_bytes / 2);
         Arc::new(Self { total, min_share, state: Mutex::default() })
     }
 
     /// Opens an account for a connection or request of a principal.
     pub(crate) fn open(self: &Arc<Self>, principal: &Principal) -> MemoryAccount {
+        self.open_closed_by(principal, CancellationToken::new())
+    }
+
+    /// Opens an account that closes a connection by this token.
+    pub(crate) fn open_closed_by(
+        self: &Arc<Self>,
+        principal: &Principal,
+        closed: CancellationToken,
+    ) -> MemoryAccount {
+        MemoryAccount::new(Arc::clone(self), self.owner_of(principal, true), closed)
+    }
+
+    fn owner_of(&self, principal: &Principal, can_close: bool) -> AccountOwner {
         let part = match principal.role {
             Role::Owner => 1,
             Role::Client | Role::Companion => CALLER_PART,
             Role::Device => DEVICE_PART,
         };
         let share = (self.total / part).max(self.min_share).min(self.total);
-        let owner = AccountOwner { id: principal.id.clone(), share, is_owner: principal.role.is_owner() };
-        MemoryAccount::new(Arc::clone(self), owner)
+        AccountOwner { id: principal.id.clone(), share, is_owner: principal.role.is_owner(), can_close }
     }
 
     /// Opens an account for a request without a token. All of these share one small part.
     pub(crate) fn open_anonymous(self: &Arc<Self>) -> MemoryAccount {
         // No token has an empty id.
-        let owner = AccountOwner { id: "".into(), share: self.total / ANONYMOUS_PART, is_owner: false };
-        MemoryAccount::new(Arc::clone(self), owner)
+        let share = self.total / ANONYMOUS_PART;
+        let owner = AccountOwner { id: "".into(), share, is_owner: false, can_close: true };
+        MemoryAccount::new(Arc::clone(self), owner, CancellationToken::new())
     }
 
     /// The use at this moment.
@@ -165,8 +189,10 @@ impl MemoryBudget {
         let principal = state.principals.entry(owner.id.clone()).or_default();
         principal.bytes += bytes;
         principal.is_owner = owner.is_owner;
-        let account =
-            principal.accounts.entry(id).or_insert_with(|| AccountUse { bytes: 0, closed: closed.clone() });
+        let account = principal
+            .accounts
+            .entry(id)
+            .or_insert_with(|| AccountUse { bytes: 0, closed: owner.can_close.then(|| closed.clone()) });
         account.bytes += bytes;
         Ok(())
     }
@@ -189,17 +215,40 @@ impl MemoryBudget {
     }
 }
 
+/// The memory of what belongs to no connection. It is never closed in favour of others, because its end would lose data.
+#[derive(Debug, Clone)]
+pub(crate) struct LastingMemory(pub(crate) Arc<MemoryBudget>);
+
+impl LastingMemory {
+    /// Opens an account that is never closed.
+    pub(crate) fn open(&self, principal: &Principal) -> MemoryAccount {
+        let owner = self.0.owner_of(principal, false);
+        MemoryAccount::new(Arc::clone(&self.0), owner, CancellationToken::new())
+    }
+}
+
+impl PeerMemory for LastingMemory {
+    fn reserve(&self, principal: &Principal, bytes: usize) -> Option<MemoryPermit> {
+        let most = self.0.owner_of(principal, false).share / LASTING_PART;
+        let bytes = bytes.min(usize::try_from(most).unwrap_or(usize::MAX));
+        self.open(principal).reserve(bytes).ok().map(MemoryPermit::new)
+    }
+}
+
 impl BudgetState {
     /// Closes the largest account of the principal that uses most, if that is more than `least`, and it is
     /// neither the one that asks nor the owner. Returns false if there is none.
     fn close_largest(&mut self, least: u64, asking: &PrincipalId) -> bool {
-        let candidates = self.principals.iter().filter(|(id, it)| *id != asking && !it.is_owner);
+        let can_close = |it: &PrincipalUse| it.accounts.values().any(|account| account.closed.is_some());
+        let candidates =
+            self.principals.iter().filter(|(id, it)| *id != asking && !it.is_owner && can_close(it));
         let largest = candidates.max_by_key(|(_, principal)| principal.bytes);
         let Some((id, principal)) = largest.filter(|(_, principal)| principal.bytes > least) else {
             return false;
         };
         let id = id.clone();
-        let Some((account, _)) = principal.accounts.iter().max_by_key(|(_, account)| account.bytes) else {
+        let closable = principal.accounts.iter().filter(|(_, account)| account.closed.is_some());
+        let Some((account, _)) = closable.max_by_key(|(_, account)| account.bytes) else {
             return false;
         };
         let account = *account;
@@ -211,7 +260,7 @@ impl BudgetState {
         }
         self.subtract(victim.bytes, false);
         self.closed += 1;
-        victim.closed.cancel();
+        victim.closed.iter().for_each(CancellationToken::cancel);
         tracing::warn!(principal = %id, bytes = victim.bytes, "closed a connection, because others need the memory");
         true
     }

@@ -4,7 +4,7 @@ use axum::extract::ws::Utf8Bytes;
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TrySendError;
 
-use crate::memory_budget::{MemoryAccount, MemoryReservation};
+use crate::memory_budget::{MemoryAccount, MemoryReservation, cost};
 
 /// An entry of the queue.
 #[derive(Debug)]
@@ -45,7 +45,7 @@ impl Outbox {
     /// Reserves memory for a frame. Closes the connection if there is none: its peer does not read what waits
     /// already.
     fn reserve(&self, text: Utf8Bytes) -> Result<QueuedText, PeerGone> {
-        match self.account.reserve(text.len()) {
+        match self.account.reserve(cost::queued(text.len())) {
             Ok(memory) => Ok(QueuedText { text, memory }),
             Err(_) => {
                 self.account.close();

@@ -3,16 +3,17 @@
 //!
 //! Connections without a token have a small pool of their own, in which the oldest makes room for the newest.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, OnceLock};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
-use toolway_types::{Principal, Role};
+use toolway_types::{Principal, PrincipalId, Role};
 
-use crate::memory_budget::{MemoryAccount, MemoryReservation};
+use crate::memory_budget::{MemoryAccount, MemoryReservation, OverBudget, cost};
 use crate::principal_shares::{NoPlace, PrincipalShares, SharedPlace};
+use crate::turn_queue::TurnQueue;
 
 /// Maximum number of connections whose peers have not shown a token yet.
 const MAX_ANONYMOUS: usize = 1024;
@@ -25,6 +26,8 @@ pub(crate) struct ConnectionPool {
     identified: Arc<PrincipalShares>,
     per_principal: usize,
     anonymous: Mutex<AnonymousConnections>,
+    /// The turns of principals with connections, for [`FairTask`](crate::fair_task::FairTask).
+    turn_queues: Mutex<HashMap<PrincipalId, Weak<TurnQueue>>>,
 }
 
 /// Connections without a token, in the order of their arrival.
@@ -46,7 +49,10 @@ struct PeerState {
     evicted: CancellationToken,
     /// Cancelled when the peer has shown a token.
     identified: CancellationToken,
+    /// Cancelled when others need the memory of its answers.
+    out_of_memory: CancellationToken,
     place: OnceLock<SharedPlace>,
+    turns: OnceLock<Arc<TurnQueue>>,
     frames: OnceLock<FrameMeter>,
 }
 
@@ -54,7 +60,12 @@ impl ConnectionPool {
     /// Creates a pool of `connections`, of which each principal may have `per_principal`.
     pub(crate) fn new(connections: usize, per_principal: usize) -> Arc<Self> {
         let identified = PrincipalShares::new(connections);
-        Arc::new(Self { identified, per_principal, anonymous: Mutex::default() })
+        Arc::new(Self {
+            identified,
+            per_principal,
+            anonymous: Mutex::default(),
+            turn_queues: Mutex::default(),
+        })
     }
 
     /// Adds a new connection, whose peer has not shown a token yet.
@@ -74,9 +85,23 @@ impl ConnectionPool {
             number,
             evicted,
             identified: CancellationToken::new(),
+            out_of_memory: CancellationToken::new(),
             place: OnceLock::new(),
+            turns: OnceLock::new(),
             frames: OnceLock::new(),
         }))
+    }
+
+    /// The turns of a principal's connections.
+    fn turn_queue(&self, principal: &PrincipalId) -> Arc<TurnQueue> {
+        let mut queues = self.turn_queues.lock();
+        if let Some(queue) = queues.get(principal).and_then(Weak::upgrade) {
+            return queue;
+        }
+        queues.retain(|_, queue| queue.strong_count() > 0);
+        let queue = Arc::<TurnQueue>::default();
+        queues.insert(principal.clone(), Arc::downgrade(&queue));
+        queue
     }
 
     /// Number of connections without a token.
@@ -104,6 +129,9 @@ impl PeerConnection {
             let place = state.pool.identified.take(principal, share)?;
             // Another request of this connection cannot have set it: they follow each other.
             let _ = state.place.set(place);
+            if !principal.role.is_owner() {
+                let _ = state.turns.set(state.pool.turn_queue(&principal.id));
+            }
         }
         state.identified.cancel();
         state.leave_anonymous();
@@ -125,6 +153,17 @@ impl PeerConnection {
             () = state.evicted.cancelled() => {}
             () = tokio::time::sleep(time) => {}
         }
+    }
+
+    /// Cancelled to close the connection, because others need the memory of its answers.
+    pub(crate) fn out_of_memory(&self) -> &CancellationToken {
+        &self.0.out_of_memory
+    }
+
+    /// The turns that the work of this connection takes. `None` for the owner, for a peer that has not shown a token, and
+    /// for a connection that a proxy shares between its clients.
+    pub(crate) fn turn_queue(&self) -> Option<Arc<TurnQueue>> {
+        self.0.turns.get().cloned()
     }
 
     /// Counts the frames of this connection in an account from now on.
@@ -151,8 +190,8 @@ impl Drop for PeerState {
     }
 }
 
-/// Counts the bytes of a socket that have arrived and are not part of a complete message yet. The library
-/// stores them in a buffer of its own, of about their size.
+/// Counts the memory of the bytes of a socket that have arrived and are not part of a complete message yet, which the
+/// library stores in a buffer of its own, and of a complete message while it is handled.
 #[derive(Debug)]
 pub(crate) struct FrameMeter {
     account: MemoryAccount,
@@ -161,7 +200,9 @@ pub(crate) struct FrameMeter {
 
 #[derive(Debug, Default)]
 struct UnfinishedFrames {
+    /// Bytes that have arrived.
     bytes: usize,
+    /// Memory of these bytes, or of the message that is handled.
     reservation: Option<MemoryReservation>,
 }
 
@@ -179,8 +220,18 @@ impl FrameMeter {
         }
     }
 
-    /// A data message is complete.
-    pub(crate) fn message_complete(&self) {
+    /// A data message of this size is complete, and is handled now.
+    ///
+    /// # Errors
+    /// [`OverBudget`] if there is no memory to handle it.
+    pub(crate) fn begin_message(&self, bytes: usize) -> Result<(), OverBudget> {
+        let mut unfinished = self.unfinished.lock();
+        unfinished.bytes = 0;
+        unfinished.reserve(&self.account, cost::decoded(bytes))
+    }
+
+    /// The message is handled.
+    pub(crate) fn end_message(&self) {
         let _ = self.resize(&mut self.unfinished.lock(), 0);
     }
 
@@ -191,16 +242,19 @@ impl FrameMeter {
         let _ = self.resize(&mut unfinished, bytes);
     }
 
-    fn resize(
-        &self,
-        unfinished: &mut UnfinishedFrames,
-        bytes: usize,
-    ) -> Result<(), crate::memory_budget::OverBudget> {
-        match &mut unfinished.reservation {
-            Some(reservation) => reservation.resize(bytes)?,
-            None => unfinished.reservation = Some(self.account.reserve(bytes)?),
-        }
+    fn resize(&self, unfinished: &mut UnfinishedFrames, bytes: usize) -> Result<(), OverBudget> {
+        unfinished.reserve(&self.account, cost::unfinished(bytes))?;
         unfinished.bytes = bytes;
+        Ok(())
+    }
+}
+
+impl UnfinishedFrames {
+    fn reserve(&mut self, account: &MemoryAccount, memory: usize) -> Result<(), OverBudget> {
+        match &mut self.reservation {
+            Some(reservation) => reservation.resize(memory)?,
+            None => self.reservation = Some(account.reserve(memory)?),
+        }
         Ok(())
     }
 }

@@ -19,6 +19,7 @@ use crate::chat::ChatService;
 use crate::gateway_tools::GatewayTools;
 use crate::grants;
 use crate::listener::GatewayAddress;
+use crate::log_limiter::LogLimiter;
 use crate::mcp::McpService;
 use crate::memory_budget::MemoryBudget;
 use crate::metrics::{GatewayMetrics, MetricsSnapshot};
@@ -94,6 +95,8 @@ pub struct AppState {
     pub tls: Option<Arc<ListenerTls>>,
     /// The gateway's address.
     pub address: GatewayAddress,
+    /// Limits the log lines that peers cause.
+    pub(crate) peer_log: LogLimiter,
     /// The memory that peers may hold.
     pub(crate) memory: Arc<MemoryBudget>,
     /// The connections of the listener.

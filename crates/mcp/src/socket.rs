@@ -18,7 +18,7 @@ use rmcp::model::ProtocolVersion;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
-use toolway_core::JobFailed;
+use toolway_core::{JobFailed, MemoryPermit};
 
 use self::ledger::{RequestLedger, RequestRejection};
 use crate::server::socket_parts::{
@@ -40,11 +40,26 @@ pub struct SocketConfig {
     pub max_requests_in_flight: usize,
 }
 
+/// A message of the client.
+#[derive(Debug)]
+pub struct SocketMessage {
+    /// Its text.
+    pub text: Bytes,
+    /// Its memory, which its requests hold until they have ended.
+    pub memory: Option<MemoryPermit>,
+}
+
+impl From<Bytes> for SocketMessage {
+    fn from(text: Bytes) -> Self {
+        Self { text, memory: None }
+    }
+}
+
 /// One connection of a client.
 pub struct McpConnection {
     session: Arc<ClientSession>,
     sink: Arc<dyn MessageSink>,
-    messages: mpsc::Receiver<Bytes>,
+    messages: mpsc::Receiver<SocketMessage>,
     config: SocketConfig,
     ledger: Arc<Mutex<RequestLedger>>,
     /// Running requests, and replies that are being sent.
@@ -63,7 +78,7 @@ impl McpConnection {
     pub fn new(
         shared: Arc<McpServerState>,
         scope: ClientScope,
-        messages: mpsc::Receiver<Bytes>,
+        messages: mpsc::Receiver<SocketMessage>,
         sink: Arc<dyn MessageSink>,
         config: SocketConfig,
     ) -> Self {
@@ -81,11 +96,12 @@ impl McpConnection {
     /// Serves the connection until it ends or `cancel` is cancelled. Running requests end with it.
     pub async fn serve(mut self, cancel: CancellationToken) {
         let mut parsing: Option<JoinHandle<Result<ParsedText, JobFailed>>> = None;
+        let mut parsing_memory = None;
         let most_running = self.config.max_requests_in_flight.saturating_add(MAX_PENDING_REPLIES);
         loop {
             // A client that does not read its answers is not read either.
             let is_reading = parsing.is_none() && self.running.len() < most_running;
-            let parsed = tokio::select! {
+            let (parsed, memory) = tokio::select! {
                 biased;
                 () = cancel.cancelled() => return,
                 Some(()) = self.running.next() => continue,
@@ -94,42 +110,49 @@ impl McpConnection {
                     None => std::future::pending().await,
                 } } => {
                     parsing = None;
-                    parsed
+                    (parsed, parsing_memory.take())
                 }
-                text = self.messages.recv(), if is_reading => match text {
-                    Some(text) if text.len() > BLOCKING_PARSE_BYTES => {
+                message = self.messages.recv(), if is_reading => match message {
+                    Some(SocketMessage { text, memory }) if text.len() > BLOCKING_PARSE_BYTES => {
                         let limit = self.config.max_message_bytes;
                         let server = self.session.server.clone();
+                        parsing_memory = memory;
                         parsing = Some(tokio::spawn(async move {
                             server.shared.parse_jobs.run(&server.scope.caller.principal.id.0, move || parse(&text, limit)).await
                         }));
                         continue;
                     }
-                    Some(text) => parse(&text, self.config.max_message_bytes),
+                    Some(SocketMessage { text, memory }) => {
+                        (parse(&text, self.config.max_message_bytes), memory)
+                    }
                     None => return,
                 },
             };
-            self.handle(parsed);
+            self.handle(parsed, memory.as_ref());
         }
     }
 
-    fn handle(&mut self, parsed: ParsedText) {
+    fn handle(&mut self, parsed: ParsedText, memory: Option<&MemoryPermit>) {
         match parsed {
             ParsedText::Empty | ParsedText::Ignored => {}
             ParsedText::Message(message) => {
-                if let Err(error) = self.handle_message(message, None) {
+                if let Err(error) = self.handle_message(message, None, memory) {
                     self.reply(error_message(error.id.as_deref(), &error.error));
                 }
             }
             ParsedText::Invalid(MessageError { id, error }) => {
                 self.reply(error_message(id.as_deref(), &error));
             }
-            ParsedText::Batch(messages) => self.handle_batch(messages),
+            ParsedText::Batch(messages) => self.handle_batch(messages, memory),
         }
     }
 
     /// Handles a batch. Only one version has batches and requires support for them. Their responses form one message.
-    fn handle_batch(&mut self, messages: Vec<Result<IncomingMessage, MessageError>>) {
+    fn handle_batch(
+        &mut self,
+        messages: Vec<Result<IncomingMessage, MessageError>>,
+        memory: Option<&MemoryPermit>,
+    ) {
         let version = self.session.client().map(|client| client.version);
         if version != Some(ProtocolVersion::V_2025_03_26) {
             let refusal = MessageError::invalid_request(None, "only MCP 2025-03-26 supports batches");
@@ -137,7 +160,7 @@ impl McpConnection {
         }
         let batch = self.ledger.lock().open_batch();
         for message in messages {
-            let handled = message.and_then(|message| self.handle_message(message, Some(batch)));
+            let handled = message.and_then(|message| self.handle_message(message, Some(batch), memory));
             if let Err(MessageError { id, error }) = handled {
                 self.ledger.lock().add_refusal(batch, error_message(id.as_deref(), &error));
             }
@@ -146,9 +169,17 @@ impl McpConnection {
         whole.into_iter().for_each(|responses| self.reply(responses));
     }
 
-    fn handle_message(&mut self, message: IncomingMessage, batch: Option<u64>) -> Result<(), MessageError> {
+    fn handle_message(
+        &mut self,
+        message: IncomingMessage,
+        batch: Option<u64>,
+        memory: Option<&MemoryPermit>,
+    ) -> Result<(), MessageError> {
         match message {
-            IncomingMessage::Request(request) => self.start(*request, batch),
+            IncomingMessage::Request(mut request) => {
+                request.memory = memory.cloned();
+                self.start(*request, batch)
+            }
             IncomingMessage::Response(response) => {
                 self.session.respond(response);
                 Ok(())

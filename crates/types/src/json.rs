@@ -216,6 +216,49 @@ pub fn has_more_values_than(text: &[u8], limit: usize) -> bool {
     limit == 0 || bytes_outside_strings(text).filter(starts_value).nth(limit - 1).is_some()
 }
 
+/// Memory of a value that is an element of an array, in bytes: an array has up to twice the places that it needs.
+const ELEMENT_SIZE: usize = 64;
+/// Memory of an array with at most four elements, in bytes.
+const ARRAY_SIZE: usize = 144;
+/// Memory of an object with at most eleven members, in bytes: one node of a B-tree.
+const OBJECT_SIZE: usize = 648;
+/// Memory of a member in addition to that of an element, in bytes: a part of a node that is half full.
+const MEMBER_SIZE: usize = 100;
+/// Memory of a text in addition to its bytes, in bytes.
+const TEXT_SIZE: usize = 32;
+
+/// Returns the memory that a JSON text takes as a [`serde_json::Value`] on a 64-bit machine, in bytes. It is never
+/// less than what the value takes, and up to twice as much. Reads the text once.
+#[must_use]
+pub fn parsed_size(text: &[u8]) -> usize {
+    let (mut is_in_string, mut is_escaped) = (false, false);
+    let mut size = text.len().saturating_add(ELEMENT_SIZE);
+    for byte in text {
+        let more = match byte {
+            _ if is_escaped => {
+                is_escaped = false;
+                0
+            }
+            b'\\' if is_in_string => {
+                is_escaped = true;
+                0
+            }
+            b'"' => {
+                is_in_string = !is_in_string;
+                if is_in_string { TEXT_SIZE } else { 0 }
+            }
+            _ if is_in_string => 0,
+            b',' => ELEMENT_SIZE,
+            b'[' => ARRAY_SIZE,
+            b'{' => OBJECT_SIZE,
+            b':' => MEMBER_SIZE,
+            _ => 0,
+        };
+        size = size.saturating_add(more);
+    }
+    size
+}
+
 /// The bytes of a JSON text that are not part of a string, without quotation marks.
 fn bytes_outside_strings(text: &[u8]) -> impl Iterator<Item = u8> + '_ {
     let (mut is_in_string, mut is_escaped) = (false, false);
@@ -237,6 +280,25 @@ fn bytes_outside_strings(text: &[u8]) -> impl Iterator<Item = u8> + '_ {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_size_of_a_parsed_text_is_never_less_than_its_memory() {
+        // 32 bytes a value; twice as many places as elements.
+        assert!(parsed_size(format!("[{}0]", "0,".repeat(99_999)).as_bytes()) >= 100_000 * 64);
+        // A node of eleven keys and values for each object.
+        let node = 11 * (size_of::<String>() + size_of::<serde_json::Value>()) + 16;
+        assert!(
+            parsed_size(format!("[{}]", vec![r#"{"a":0}"#; 1000].join(",")).as_bytes()) >= 1000 * (node + 32)
+        );
+        // Nodes that are half full, and keys of 24 bytes with the allocator's 8.
+        let members: Vec<String> = (0..1000).map(|n| format!("\"{n:024}\":0")).collect();
+        let text = format!("{{{}}}", members.join(","));
+        assert!(parsed_size(text.as_bytes()) >= 1000 * (node / 6 + 32));
+        // Four places for one element.
+        assert!(parsed_size(format!("[{}]", vec!["[0]"; 1000].join(",")).as_bytes()) >= 1000 * (4 * 32 + 32));
+        // Commas, brackets and escaped quotation marks within a text are not counted.
+        assert_eq!(parsed_size(br#""a,[{:\",b""#), br#""a,[{:\",b""#.len() + ELEMENT_SIZE + TEXT_SIZE);
+    }
 
     #[test]
     fn values_are_counted_outside_strings() {

@@ -72,6 +72,12 @@ pub enum StartTurnError {
     /// The maximum number of turns is running.
     #[error("{0} turns are already running, the maximum")]
     TooMany(usize),
+    /// The principal runs as many turns as it may.
+    #[error("this token already runs {0} turns, its share")]
+    ShareUsed(usize),
+    /// There is no memory for the turn.
+    #[error("the running turns of this token take all of its memory")]
+    NoMemory,
     /// The gateway is shutting down.
     #[error("the gateway is shutting down")]
     ShuttingDown,

@@ -5,10 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
+use toolway_core::MemoryPermit;
 use toolway_models::{MessagePart, MessageRole, ModelMessage, ModelUsage};
 use toolway_store::{
     NewTurn, StoreError, StoredRole, TitleBy, TokenCounts, TurnEnding, TurnOpening, TurnState,
 };
+use toolway_types::Principal;
 use uuid::Uuid;
 
 use super::running_turns::TurnSlot;
@@ -26,6 +28,12 @@ use crate::turn::{ConnectionRegistration, StatelessRequest, TurnInput, TurnReque
 
 /// Time that the gateway waits for slow viewers when it stops.
 const SHUTDOWN_SEND_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// Memory for each byte of the messages of a running turn: the messages, the request to the model, and the copy that is
+/// being sent. `toolway-load --memory-factors` measures it.
+const MEMORY_FACTOR: usize = 4;
+/// Memory of a running turn in addition to its messages, in bytes: its task, its connection to the model and its events.
+const TURN_MEMORY: usize = 64 << 10;
 
 impl Conversations {
     pub(super) async fn start_in_session(
@@ -50,12 +58,8 @@ impl Conversations {
         };
         let settings = self.deps.settings.load_full();
         let id: Arc<str> = Uuid::now_v7().to_string().into();
-        let slot = self.running.acquire(
-            Arc::clone(&id),
-            Some(Arc::clone(&session)),
-            principal.id.clone(),
-            settings.turns,
-        )?;
+        let mut slot =
+            self.running.acquire(Arc::clone(&id), Some(Arc::clone(&session)), &principal, settings.turns)?;
         let known = self.deps.store.session(&session).await?;
         if known.as_ref().is_some_and(|known| *known.principal != *principal.id.0) {
             return Err(StartTurnError::OwnerMismatch);
@@ -69,6 +73,12 @@ impl Conversations {
             Some(message) => TurnOpening::Message(transcript::stored_message(message, false)),
             None => TurnOpening::Regenerate { answers: self.last_question(&session).await? },
         };
+        let input = match &opening {
+            TurnOpening::Message(message) => message.bytes(),
+            TurnOpening::Regenerate { .. } => 0,
+        };
+        let history = known.as_ref().map_or(0, |known| usize::try_from(known.bytes).unwrap_or(usize::MAX));
+        slot.memory = Some(self.reserve_memory(&principal, history.saturating_add(input))?);
         let mut has_title = false;
         let (target, is_new_session) = if is_stored {
             let turn = NewTurn {
@@ -124,6 +134,12 @@ impl Conversations {
         Ok(viewer)
     }
 
+    /// Reserves memory for a turn whose messages have this size.
+    fn reserve_memory(&self, principal: &Principal, bytes: usize) -> Result<MemoryPermit, StartTurnError> {
+        let memory = bytes.saturating_mul(MEMORY_FACTOR).saturating_add(TURN_MEMORY);
+        self.deps.memory.reserve(principal, memory).ok_or(StartTurnError::NoMemory)
+    }
+
     pub(super) fn start_stateless(
         self: &Arc<Self>,
         request: StatelessRequest,
@@ -145,7 +161,9 @@ impl Conversations {
         let settings = self.deps.settings.load_full();
         let agent = self.resolve_agent(&principal, None, Some(&agent))?;
         let id: Arc<str> = Uuid::now_v7().to_string().into();
-        let slot = self.running.acquire(Arc::clone(&id), None, principal.id.clone(), settings.turns)?;
+        let mut slot = self.running.acquire(Arc::clone(&id), None, &principal, settings.turns)?;
+        let bytes = messages.iter().map(|message| transcript::stored_message(message, false).bytes()).sum();
+        slot.memory = Some(self.reserve_memory(&principal, bytes)?);
         let messages = self.suspended.restore(&principal.id, messages);
         let task = TurnTask {
             deps: Arc::clone(&self.deps),

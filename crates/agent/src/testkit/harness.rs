@@ -11,7 +11,7 @@ use jiff::tz::TimeZone;
 use tempfile::TempDir;
 use toolway_core::{
     Arguments, CallContext, CallerRegistration, Engine, EngineParts, Lease, Registry, SourceRetention, Tool,
-    ToolSpec,
+    ToolSpec, UnlimitedMemory,
 };
 use toolway_models::MessagePart;
 use toolway_store::{Store, StoreOptions};
@@ -198,6 +198,7 @@ impl ConversationHarnessBuilder {
             budgets: Arc::new(BudgetTracker::new(store.clone(), clock.clone(), zone, self.budget)),
             clock: clock.clone(),
             settings: self.settings,
+            memory: Arc::new(UnlimitedMemory),
         };
         let memory = Arc::new(MemoryConversationStore::default());
         let conversations = match self.on_disk {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
-use toolway_core::Engine;
+use toolway_core::{Engine, PeerMemory};
 use toolway_types::Clock;
 
 use super::conversation_store::ConversationStore;
@@ -32,6 +32,8 @@ pub(crate) struct TurnDeps {
     pub(crate) settings: ArcSwap<ConversationSettings>,
     pub(crate) counters: TokenCounters,
     pub(crate) refused_parts: RefusedParts,
+    /// Memory of running turns.
+    pub(crate) memory: Arc<dyn PeerMemory>,
 }
 
 /// Token counters by model. The calibration of one turn is used in the next, so that a conversation is

@@ -123,8 +123,12 @@ impl From<StartTurnError> for ApiError {
             StartTurnError::UnknownAgent(unknown) => unknown.into(),
             StartTurnError::AgentForbidden { bound, asked } => AgentForbidden { bound, asked }.into(),
             StartTurnError::InvalidId(bad) => bad.into(),
-            StartTurnError::TooMany(_) => Self::new(StatusCode::TOO_MANY_REQUESTS, "too_many_turns", words)
-                .with_hint("try again in a moment; the limit is the setting chat.max_concurrent_turns"),
+            StartTurnError::TooMany(_) | StartTurnError::ShareUsed(_) => {
+                Self::new(StatusCode::TOO_MANY_REQUESTS, "too_many_turns", words)
+                    .with_hint("try again in a moment; the limit is the setting chat.max_concurrent_turns")
+            }
+            StartTurnError::NoMemory => Self::new(StatusCode::SERVICE_UNAVAILABLE, "out_of_memory", words)
+                .with_hint("wait until some of them end; the limit is the setting limits.memory_bytes"),
             StartTurnError::ShuttingDown => shutting_down(words),
             StartTurnError::Store(error) => store_error(error),
         }

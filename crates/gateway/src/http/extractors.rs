@@ -17,7 +17,7 @@ use toolway_wire::MAX_DEPTH;
 
 use super::ApiError;
 use super::error::internal;
-use crate::memory_budget::{MemoryAccount, MemoryReservation, OverBudget};
+use crate::memory_budget::{MemoryAccount, MemoryReservation, OverBudget, cost};
 use crate::peer_connection::PeerConnection;
 use crate::state::{AppState, RouterState};
 
@@ -176,14 +176,20 @@ async fn read_counted(
             () = &mut evicted => return Err(no_memory(OverBudget::Closed)),
         };
         match next {
-            Ok(None) => return Ok(ReceivedBody { bytes: arrived.into_bytes(), memory }),
+            Ok(None) => {
+                let bytes = arrived.into_bytes();
+                if let Some(memory) = &mut memory {
+                    memory.resize(cost::kept_json(&bytes)).map_err(no_memory)?;
+                }
+                return Ok(ReceivedBody { bytes, memory });
+            }
             Ok(Some(Ok(frame))) => {
                 // Trailers are not used.
                 if let Ok(part) = frame.into_data() {
                     arrived.push(part);
                 }
                 if let Some(memory) = &mut memory {
-                    memory.resize(arrived.capacity()).map_err(no_memory)?;
+                    memory.resize(cost::unfinished(arrived.len())).map_err(no_memory)?;
                 }
             }
             Ok(Some(Err(error))) if error.is::<LengthLimitError>() => return Err(too_large()),
@@ -199,7 +205,8 @@ async fn read_counted(
     }
 }
 
-fn no_memory(refusal: OverBudget) -> ApiError {
+/// The answer to a request for which there is no memory.
+pub(super) fn no_memory(refusal: OverBudget) -> ApiError {
     ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "out_of_memory", refusal.to_string())
         .with_hint("send less at a time, or retry later; the limit is the setting limits.memory_bytes")
 }
@@ -226,11 +233,6 @@ impl ArrivedBody {
 
     fn len(&self) -> usize {
         self.joined.len().max(self.first.len())
-    }
-
-    /// Memory of the body, which grows in larger steps than its length.
-    fn capacity(&self) -> usize {
-        self.joined.capacity().max(self.first.len())
     }
 
     fn into_bytes(self) -> Bytes {

@@ -15,7 +15,7 @@ use http::{HeaderName, HeaderValue, Method, StatusCode};
 use tokio::time::Instant;
 use tracing::Instrument;
 
-use super::{ApiError, unread_body};
+use super::{ApiError, response_memory, unread_body};
 use crate::access::ConnectionInfo;
 use crate::access::origin::VerifiedOrigin;
 use crate::state::AppState;
@@ -52,7 +52,9 @@ pub(crate) async fn guard(State(app): State<Arc<AppState>>, request: Request, ne
     let path = request.uri().path().to_owned();
     let span = tracing::debug_span!("request", %method, path, from = tracing::field::Empty);
     let (request, unread) = unread_body::track_body(request);
-    let mut response = check_and_run(&app, request, next).instrument(span.clone()).await;
+    let (request, counter) = response_memory::prepare(request);
+    let response = check_and_run(&app, request, next).instrument(span.clone()).await;
+    let mut response = counter.count(&app, response);
     let status = response.status();
     // The rest of a body that did not arrive in time will not arrive now.
     if let Some(unread) = unread.filter(|_| status != StatusCode::REQUEST_TIMEOUT) {

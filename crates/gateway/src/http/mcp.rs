@@ -11,7 +11,7 @@ use axum::response::Response;
 use axum::routing::any;
 use http::Uri;
 use serde::Deserialize;
-use toolway_core::{Caller as EngineCaller, EntryPoint};
+use toolway_core::{Caller as EngineCaller, EntryPoint, MemoryPermit};
 use toolway_mcp::server::{ClientScope, EndpointScope, ToolRestrictions, error_response};
 use toolway_types::Slug;
 
@@ -138,7 +138,8 @@ async fn serve(
     let (body, memory) = (received.bytes, received.memory);
     let mut scope = client_scope(token, agent, scope, bounds);
     scope.caller.time_zone = time_zone;
+    // The requests hold it until they have ended, which may be after the response has begun.
+    parts.extensions.insert(MemoryPermit::new(memory));
     let response = app.mcp.http.serve(scope, http::Request::from_parts(parts, body)).await;
-    drop(memory);
     Ok(response.map(Body::new))
 }

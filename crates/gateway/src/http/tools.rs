@@ -197,7 +197,9 @@ async fn call(
     };
     if wants_events(&headers) {
         let room = app.reserve_event_stream(&token.principal)?;
-        return Ok(call_stream::respond(app.engine.clone(), call, token, body.interactive, (room, memory)));
+        let account = app.memory.open(&token.principal);
+        let held = (room, memory);
+        return Ok(call_stream::respond(app.engine.clone(), call, token, body.interactive, held, account));
     }
     let response = run_and_respond(&app.engine, call, &token).await;
     drop(memory);

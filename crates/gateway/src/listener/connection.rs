@@ -20,7 +20,8 @@ use tower::Service;
 use super::refusal::ConnectionRefusal;
 use super::stream::{BytesWritten, CountedStream, MaybeTlsStream};
 use crate::access::ConnectionInfo;
-use crate::peer_connection::ConnectionPool;
+use crate::fair_task::FairTask;
+use crate::peer_connection::{ConnectionPool, PeerConnection};
 use crate::tls::ListenerTls;
 
 /// Maximum size of a request head, and of a piece of a body that is read at once, in bytes.
@@ -51,15 +52,18 @@ pub(crate) async fn serve_connection(
     open: TaskTrackerToken,
 ) {
     let abort = terms.abort.clone();
+    let this = terms.pool.add();
+    let serving = Box::pin(serve_stream(terms, this.clone(), stream, place, open));
     tokio::select! {
         biased;
         () = abort.cancelled() => {}
-        () = serve_stream(terms, stream, place, open) => {}
+        () = FairTask::new(serving, Some(this)) => {}
     }
 }
 
 async fn serve_stream(
     terms: ConnectionContext,
+    this: PeerConnection,
     stream: TcpStream,
     place: OwnedSemaphorePermit,
     open: TaskTrackerToken,
@@ -67,12 +71,11 @@ async fn serve_stream(
     let ConnectionContext {
         router,
         tls,
-        pool,
+        pool: _,
         handshake_timeout: timeout,
         graceful_shutdown: finish,
         abort: _,
     } = terms;
-    let this = pool.add();
     let Ok(info) = configure_socket(&stream, tls.is_some()) else {
         return; // It is gone already.
     };
@@ -111,6 +114,8 @@ async fn serve_stream(
             connection.as_mut().graceful_shutdown();
             connection.await
         }
+        // Its answers would never leave by themselves.
+        () = this.out_of_memory().cancelled() => return,
         () = this.wait_until_unwanted(timeout) => {
             connection.as_mut().graceful_shutdown();
             // The current request may still end, within its own time.

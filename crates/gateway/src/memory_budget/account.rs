@@ -30,13 +30,13 @@ struct AccountState {
 }
 
 impl MemoryAccount {
-    pub(super) fn new(budget: Arc<MemoryBudget>, owner: AccountOwner) -> Self {
+    pub(super) fn new(budget: Arc<MemoryBudget>, owner: AccountOwner, closed: CancellationToken) -> Self {
         let id = budget.next_id();
         Self(Arc::new(AccountState {
             budget,
             owner,
             id,
-            closed: CancellationToken::new(),
+            closed,
             used: AtomicU64::new(0),
             counted: Mutex::new(0),
         }))

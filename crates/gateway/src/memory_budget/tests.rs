@@ -113,3 +113,21 @@ fn a_part_is_kept_for_the_owner() {
     let client = budget.open(&principal("client", Role::Client));
     assert_eq!(client.reserve(10 * MIB).unwrap_err(), OverBudget::Total(256 << 20));
 }
+
+#[test]
+fn memory_that_no_connection_holds_counts_half_of_a_share_at_most_and_is_never_closed() {
+    let budget = budget();
+    let lasting = LastingMemory(Arc::clone(&budget));
+    let client = principal("client", Role::Client);
+    // A conversation of 500 MiB continues. It counts half of 128 MiB, without the first 16 KiB.
+    let first = lasting.reserve(&client, 500 * MIB).unwrap();
+    assert_eq!(budget.usage().used, (64 << 20) - (16 << 10));
+    let second = lasting.reserve(&client, 500 * MIB).unwrap();
+    assert!(lasting.reserve(&client, MIB).is_none(), "the share is used");
+    let other = budget.open(&principal("other", Role::Client));
+    let _held = other.reserve(mib(90)).unwrap();
+    assert_eq!(other.reserve(mib(20)).unwrap_err(), OverBudget::Total(256 << 20));
+    assert_eq!(budget.usage().closed, 0);
+    drop((first, second));
+    assert_eq!(budget.usage().used, 90 << 20);
+}

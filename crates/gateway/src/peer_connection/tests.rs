@@ -54,11 +54,13 @@ fn unfinished_frames_are_counted() {
     connection.count_frames(&budget.open(&principal("phone", Role::Device)));
     let frames = connection.frames().unwrap();
     frames.add(1 << 20);
-    frames.add(16 << 10);
-    assert_eq!(budget.usage().used, 1 << 20);
+    frames.add(8 << 10);
+    assert_eq!(budget.usage().used, 2 << 20, "twice the bytes, without the first 16 KiB");
     frames.control_frame_complete(125);
-    assert_eq!(budget.usage().used, 1 << 20, "131 bytes less, in units");
-    frames.message_complete();
+    assert_eq!(budget.usage().used, 2 << 20, "131 bytes less, in units");
+    frames.begin_message((1 << 20) + (8 << 10)).unwrap();
+    assert_eq!(budget.usage().used, 2 << 20, "while the message is handled");
+    frames.end_message();
     assert_eq!(budget.usage().used, 0);
 }
 

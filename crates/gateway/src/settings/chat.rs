@@ -14,7 +14,7 @@ pub struct ChatSettings {
     /// Maximum number of tools that a model gets at once, unless its agent has its own limit. Built-in tools and tools
     /// that the agent names may exceed it. The model finds the others with `find_tools`.
     pub max_tools: usize,
-    /// Maximum number of running turns.
+    /// Maximum number of running turns. A quarter of them is kept for the owner; any other token may have a quarter.
     pub max_concurrent_turns: usize,
     /// Fraction of the context window (0.1 to 1) above which the user is warned and old tool results are
     /// shortened.

@@ -13,7 +13,8 @@ pub struct LimitSettings {
     pub tools_per_connection: usize,
     /// Maximum size of all tool specs of one connection, in bytes.
     pub spec_bytes_per_connection: usize,
-    /// Maximum number of calls in flight on one device.
+    /// Maximum number of calls in flight on one device. A quarter of them is kept for the owner; any other token may
+    /// have half.
     pub calls_in_flight_per_device: usize,
     /// Maximum number of calls in flight from one connection.
     pub calls_in_flight_per_connection: usize,
@@ -36,8 +37,9 @@ pub struct LimitSettings {
     pub connections: usize,
     /// Maximum number of connections of one principal other than the owner. A device may have an eighth of it.
     pub connections_per_principal: usize,
-    /// Maximum memory of unfinished frames, bodies and queues of all peers, in bytes. Default: 256 MiB, or an
-    /// eighth of the machine's memory on a smaller one.
+    /// Maximum memory of the data of all peers, in bytes: unfinished frames and bodies, arguments of running calls,
+    /// unread answers, tool definitions, MCP sessions and running turns. Default: 256 MiB, or an eighth of the machine's
+    /// memory on a smaller one.
     pub memory_bytes: Option<usize>,
     /// Maximum number of open event streams (progress, `calls tail`) and exports. A quarter of them is kept
     /// for the owner.

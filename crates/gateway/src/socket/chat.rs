@@ -21,6 +21,7 @@ use super::close::CloseReason;
 use super::context::{SocketContext, SocketParams};
 use super::conversation::SocketConversation;
 use super::questions::{self, ClientQuestions};
+use crate::memory_budget::cost;
 use crate::outbox::Outbox;
 
 /// Maximum length of a call's id, in bytes.
@@ -166,7 +167,7 @@ impl ChatClient {
             }
         };
         // The arguments stay in memory while the call runs.
-        let size = request.args.as_ref().map_or(0, |args| args.get().len());
+        let size = request.args.as_ref().map_or(0, |args| cost::kept_json(args.get().as_bytes()));
         let memory = match cx.account.reserve(size) {
             Ok(memory) => memory,
             Err(refusal) => {

@@ -16,6 +16,7 @@ use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::close::{CloseReason, TOO_SLOW};
+use crate::fair_task::FairTask;
 use crate::listener::BytesWritten;
 use crate::memory_budget::{MemoryAccount, MemoryReservation};
 use crate::outbox::{Outbox, OutgoingFrame};
@@ -50,6 +51,8 @@ pub(crate) trait FrameReceiver: Send {
 const LAZY_DELAY: Duration = Duration::from_millis(5);
 /// Maximum number of frames that are written before the buffer is flushed.
 const BATCH: usize = 64;
+/// Number of messages that are handled before other connections have their turn.
+const SLICE: u32 = 16;
 /// Number of checks within the write timeout.
 const WRITE_TIMEOUT_STEPS: u32 = 4;
 /// Maximum time for a peer to answer a close frame.
@@ -85,12 +88,15 @@ pub(crate) async fn serve<R: FrameReceiver>(
         // The connection may have ended by itself.
         let _ = tell.send(close);
     }));
-    let close = tokio::select! {
-        biased;
-        close = read(&mut stream, receiver, &terms, started, &heard_ms) => close,
-        close = write(&mut sink, &mut queue, &terms) => close,
-        close = &mut told => close.unwrap_or(CloseReason::PeerGone),
-    };
+    let work = Box::pin(async {
+        tokio::select! {
+            biased;
+            close = read(&mut stream, receiver, &terms, started, &heard_ms) => close,
+            close = write(&mut sink, &mut queue, &terms) => close,
+            close = &mut told => close.unwrap_or(CloseReason::PeerGone),
+        }
+    });
+    let close = FairTask::new(work, terms.connection.clone()).await;
     drop(watcher);
     left(receiver, &close);
     // Wakes senders that wait for space in the queue.
@@ -119,7 +125,13 @@ async fn read<R: FrameReceiver>(
     heard_ms: &AtomicU64,
 ) -> CloseReason {
     let frames = terms.connection.as_ref().and_then(PeerConnection::frames);
+    let mut handled = 0;
     loop {
+        if handled == SLICE {
+            handled = 0;
+            tokio::task::yield_now().await;
+        }
+        handled += 1;
         let message = match stream.next().await {
             None => return CloseReason::PeerGone,
             Some(Err(error)) => return CloseReason::of_read_error(error),
@@ -127,12 +139,17 @@ async fn read<R: FrameReceiver>(
         };
         heard_ms.store(millis(started.elapsed()), Ordering::Relaxed);
         receiver.on_activity();
+        let is_data = matches!(message, Message::Text(_) | Message::Binary(_));
         match (&message, frames) {
             (Message::Ping(payload) | Message::Pong(payload), Some(frames)) => {
                 frames.control_frame_complete(payload.len());
             }
-            (_, Some(frames)) => frames.message_complete(),
-            (_, None) => {}
+            (Message::Text(text), Some(frames)) => {
+                if let Err(refusal) = frames.begin_message(text.len()) {
+                    return CloseReason::with_code(TOO_SLOW, refusal.to_string());
+                }
+            }
+            _ => {}
         }
         let done = match message {
             Message::Text(text) => receiver.on_text(text).await,
@@ -142,6 +159,9 @@ async fn read<R: FrameReceiver>(
         };
         if let Err(close) = done {
             return close;
+        }
+        if let Some(frames) = frames.filter(|_| is_data) {
+            frames.end_message();
         }
     }
 }

@@ -17,6 +17,7 @@ use toolway_wire::gateway_message::{RegisteredTools, ResultAcknowledged, ResultS
 use super::close::CloseReason;
 use super::context::SocketContext;
 use super::tool_provider::ToolProvider;
+use crate::memory_budget::{LastingMemory, OverBudget, cost};
 use crate::outbox::PeerGone;
 use crate::sources::SourceSession;
 use crate::sources::device_session::DeviceSession;
@@ -25,6 +26,8 @@ use crate::sources::remote_tool::remote_tools;
 
 /// Maximum length of a call's id in an acknowledgement, in bytes. A longer one is cut.
 const MAX_ID_BYTES: usize = 4096;
+/// Maximum length of a call's id in the log, in bytes. A longer one is cut.
+const MAX_LOGGED_ID_BYTES: usize = 200;
 /// Maximum length of the description of an unreadable answer, in bytes.
 const MAX_PROBLEM_BYTES: usize = 500;
 /// Maximum length of a question for the caller, in characters. Longer questions are truncated.
@@ -45,13 +48,14 @@ pub(super) async fn register(
         RegisterMode::Replace => (Vec::new(), SchemaPatterns::default()),
         RegisterMode::Add => registered_specs(&session),
     };
+    let (kept_tools, kept_bytes) = (kept.len(), kept.iter().map(|(_, bytes)| bytes).sum::<usize>());
     let limits = &cx.app.settings.limits;
     let allowed = cx.app.rules.registration_allowance(source.token(), source.slug());
     let count = message.tools.len();
     let others = || source.sessions().into_iter().filter(|other| !Arc::ptr_eq(other, &session));
     let capacity = RegistrationCapacity {
         tools: limits.tools_per_connection.saturating_sub(kept.len()),
-        bytes: limits.spec_bytes_per_connection.saturating_sub(kept.iter().map(|(_, bytes)| bytes).sum()),
+        bytes: limits.spec_bytes_per_connection.saturating_sub(kept_bytes),
         own_names: kept.into_iter().map(|(name, _)| name).collect(),
         other_names: allowed.max_tools().map(|_| registered_names(others())).unwrap_or_default(),
         patterns,
@@ -62,7 +66,12 @@ pub(super) async fn register(
         let specs = specs.clone();
         move || registration::check_specs(&specs, &message.tools, &capacity, &allowed)
     };
-    let checked = specs.run_compile_job(&cx.token.principal.id.0, compile).await.unwrap_or_default();
+    let mut checked = specs.run_compile_job(&cx.token.principal.id.0, compile).await.unwrap_or_default();
+    let memory = cost::definitions(kept_tools + checked.accepted.len(), kept_bytes + checked.bytes);
+    if let Err(refusal) = count_definitions(cx, &session, memory) {
+        checked.reject_all(&format!("{refusal}; the limit is the setting limits.memory_bytes"));
+        let _ = count_definitions(cx, &session, cost::definitions(kept_tools, kept_bytes));
+    }
     // Compared before they are registered, so that no call can run a changed tool unnoticed.
     if source.identity().is_some() {
         cx.app.tool_changes.submit(source.slug(), &checked.accepted).await;
@@ -79,6 +88,12 @@ pub(super) async fn register(
     drop(registering);
     let registered = registered.unwrap_or_default();
     cx.send(ToolsRegistered { count, registered, rejected: checked.rejected }).await
+}
+
+/// Counts the memory of a session's tools. It outlives the connection, because the session may be resumed.
+fn count_definitions(cx: &SocketContext, session: &DeviceSession, memory: usize) -> Result<(), OverBudget> {
+    let lasting = LastingMemory(Arc::clone(&cx.app.memory));
+    session.count_definitions(&lasting.open(&cx.token.principal), memory)
 }
 
 /// Returns the names of a session's tools with the sizes of their specs in bytes, and all their patterns.
@@ -113,6 +128,10 @@ pub(super) async fn unregister(
         lease.remove(&message.names);
         lease.tools().len()
     });
+    let (kept, _) = registered_specs(&session);
+    let bytes = kept.iter().map(|(_, bytes)| bytes).sum();
+    // Less than before, so that there is memory for it.
+    let _ = count_definitions(cx, &session, cost::definitions(kept.len(), bytes));
     cx.app.sources.tools_changed(&source);
     let registered = registered.unwrap_or_default();
     cx.send(ToolsRegistered { count, registered, rejected: Vec::new() }).await
@@ -150,7 +169,7 @@ pub(super) async fn handle_result(
         ToolResultOutput::Json(_) => {
             let text = "the message \"tool_result\" has a field of the wrong form: `output` must be a string; \
                         put other values into `structured`";
-            fail_unreadable(provider, &id, text);
+            fail_unreadable(cx, provider, &id, text);
             return cx.send_error_about(error_code::INVALID_MESSAGE, text, Some(id)).await;
         }
     };
@@ -167,11 +186,14 @@ pub(super) async fn handle_result(
 }
 
 /// Ends a call whose answer can't be read. `problem` says what is wrong with the answer.
-pub(super) fn fail_unreadable(provider: &ToolProvider, id: &str, problem: &str) {
+pub(super) fn fail_unreadable(cx: &SocketContext, provider: &ToolProvider, id: &str, problem: &str) {
     let message = || format!("The device's answer can't be read: {}", truncate(problem, MAX_PROBLEM_BYTES));
     let status = answer(provider, id, || Err(tool_error(Code::ToolFailed, message())));
-    let source = provider.session().map(|session| session.source().to_string());
-    tracing::info!(?source, id = %truncate(id, MAX_PROBLEM_BYTES), ?status, "an unreadable answer");
+    if let Some(line) = cx.app.peer_log.admit(&cx.token.principal.id) {
+        let source = provider.session().map(|session| session.source().to_string());
+        let (id, omitted) = (truncate(id, MAX_LOGGED_ID_BYTES), line.omitted);
+        tracing::info!(?source, %id, ?status, omitted, "an unreadable answer");
+    }
 }
 
 pub(super) async fn handle_failure(
@@ -235,8 +257,11 @@ async fn acknowledge(
     let id = if id.len() > MAX_ID_BYTES { truncate(&id, MAX_ID_BYTES) } else { id };
     if status != ResultStatus::Accepted {
         cx.app.metrics.record_discarded_result(status);
-        let source = provider.session().map(|session| session.source().to_string());
-        tracing::info!(?source, id, ?status, "a result without a pending call");
+        if let Some(line) = cx.app.peer_log.admit(&cx.token.principal.id) {
+            let source = provider.session().map(|session| session.source().to_string());
+            let (logged, omitted) = (truncate(&id, MAX_LOGGED_ID_BYTES), line.omitted);
+            tracing::info!(?source, id = logged, ?status, omitted, "a result without a pending call");
+        }
         if cx.version < 2 {
             return Ok(());
         }

@@ -9,23 +9,25 @@ use axum::extract::ws::{Utf8Bytes, WebSocket};
 use axum::extract::{FromRequestParts, Request, State};
 use axum::response::Response;
 use axum::routing::get;
-use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use http::{HeaderValue, StatusCode};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
+use toolway_core::MemoryPermit;
 use toolway_mcp::server::{
     ClientScope, EndpointScope, MessageSink, SessionLimitReached, SinkClosed, ToolRestrictions,
 };
-use toolway_mcp::socket::{McpConnection, SocketConfig};
+use toolway_mcp::socket::{McpConnection, SocketConfig, SocketMessage};
 use toolway_wire::MAX_MESSAGE_BYTES_HEADER;
 
-use super::close::{CloseReason, GOING_AWAY, INVALID_PAYLOAD, TOKEN_ENDED};
+use super::close::{CloseReason, GOING_AWAY, INVALID_PAYLOAD, TOKEN_ENDED, TOO_SLOW};
 use super::connection::{self, FrameReceiver, SocketOptions};
 use super::upgrade::{end_code, prepare_upgrade};
 use crate::access::TokenState;
+use crate::fair_task::FairTask;
 use crate::http::AuthenticatedCaller;
 use crate::http::{ApiError, QueryParams, client_time_zone, mcp_agent, mcp_client_scope};
+use crate::memory_budget::{MemoryAccount, cost};
 use crate::outbox::{Outbox, PeerGone};
 use crate::state::{AppState, RouterState};
 
@@ -137,8 +139,9 @@ async fn serve(
     let (cancel, over) = (CancellationToken::new(), CancellationToken::new());
     let serving = tokio::spawn({
         let (cancel, over) = (cancel.clone(), over.clone().drop_guard());
+        let connection = terms.connection.clone();
         async move {
-            served.serve(cancel).await;
+            FairTask::new(Box::pin(served.serve(cancel)), connection).await;
             drop(over);
         }
     });
@@ -150,7 +153,7 @@ async fn serve(
             () = over.cancelled() => CloseReason::PeerGone,
         }
     };
-    let mut client = McpFrameReceiver { to_server };
+    let mut client = McpFrameReceiver { to_server, account: terms.account.clone() };
     let leave = |_: &mut McpFrameReceiver, _: &CloseReason| cancel.cancel();
     let close = connection::serve(socket, &mut client, &outbox, queue, terms, ending, leave).await;
     // The remaining work has been cancelled and ends soon.
@@ -162,12 +165,16 @@ async fn serve(
 
 /// Passes frames from the WebSocket to the server.
 struct McpFrameReceiver {
-    to_server: mpsc::Sender<Bytes>,
+    to_server: mpsc::Sender<SocketMessage>,
+    account: MemoryAccount,
 }
 
 impl FrameReceiver for McpFrameReceiver {
     async fn on_text(&mut self, frame: Utf8Bytes) -> Result<(), CloseReason> {
-        self.to_server.send(frame.into()).await.map_err(|_| CloseReason::PeerGone)
+        let memory = self.account.reserve(cost::kept_json(frame.as_bytes()));
+        let memory = memory.map_err(|refusal| CloseReason::with_code(TOO_SLOW, refusal.to_string()))?;
+        let message = SocketMessage { text: frame.into(), memory: Some(MemoryPermit::new(memory)) };
+        self.to_server.send(message).await.map_err(|_| CloseReason::PeerGone)
     }
 
     async fn on_binary(&mut self) -> Result<(), CloseReason> {

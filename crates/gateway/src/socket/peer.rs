@@ -147,7 +147,7 @@ impl SocketPeer {
     async fn refuse_frame(&self, error: &FrameError, frame: UndecodedFrame) -> Result<(), CloseReason> {
         let mut text = error.to_string();
         if let Some(id) = frame.answered_call() {
-            device::fail_unreadable(&self.provider, id, &text);
+            device::fail_unreadable(&self.cx, &self.provider, id, &text);
             text = format!("the answer to the call {id} is lost: {text}");
         }
         let id = frame.id.filter(|id| id.len() <= MAX_FIELD);

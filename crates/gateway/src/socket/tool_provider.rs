@@ -124,14 +124,20 @@ impl ToolProvider {
         }
         self.attach_to(cx, SourceSession { source: source.clone(), session }).await;
         self.registration.set(self.registration());
-        tracing::info!(source = %source.slug(), token = %cx.token.id(), "a device connected");
+        if let Some(line) = cx.app.peer_log.admit(&cx.token.principal.id) {
+            let omitted = line.omitted;
+            tracing::info!(source = %source.slug(), token = %cx.token.id(), omitted, "a device connected");
+        }
         Ok(())
     }
 
     /// Attaches to the session of an earlier socket of this device.
     async fn resume(&mut self, cx: &SocketContext, found: SourceSession) -> Result<(), CloseReason> {
         cx.send(connected(cx, Some(&found.session))).await?;
-        tracing::info!(source = %found.source.slug(), token = %cx.token.id(), "a device resumed");
+        if let Some(line) = cx.app.peer_log.admit(&cx.token.principal.id) {
+            let (source, omitted) = (found.source.slug(), line.omitted);
+            tracing::info!(%source, token = %cx.token.id(), omitted, "a device resumed");
+        }
         let session = found.session.clone();
         self.attach_to(cx, found).await;
         if session.has_ended() {

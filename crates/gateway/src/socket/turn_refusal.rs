@@ -21,7 +21,9 @@ pub(super) async fn send_turn_refusal(
         StartTurnError::OwnerMismatch => (error_code::SESSION_OWNER_MISMATCH, None),
         StartTurnError::InvalidId(_) => (error_code::SESSION_BIND_FAILED, None),
         StartTurnError::AgentForbidden { .. } => (error_code::FORBIDDEN, None),
-        StartTurnError::TooMany(_) => (error_code::LIMIT_EXCEEDED, Some("try again in a moment")),
+        StartTurnError::TooMany(_) | StartTurnError::ShareUsed(_) | StartTurnError::NoMemory => {
+            (error_code::LIMIT_EXCEEDED, Some("try again in a moment"))
+        }
         StartTurnError::UnknownAgent(_) | StartTurnError::ShuttingDown => (error_code::AGENT_ERROR, None),
         StartTurnError::Store(StoreError::MessageTooLarge { .. }) => (error_code::LIMIT_EXCEEDED, None),
         StartTurnError::Store(StoreError::SessionFull { .. }) => {

@@ -14,7 +14,14 @@ use toolway_wire::GatewayMessage;
 use toolway_wire::gateway_message::{ResultStatus, ToolCallCancel, ToolCallRequest};
 
 use super::device_calls::{DeviceCalls, DeviceReply, PendingDeviceCall};
+use crate::memory_budget::{MemoryAccount, MemoryReservation, OverBudget};
 use crate::outbox::Outbox;
+use crate::principal_shares::{NoPlace, PrincipalShares, SharedPlace};
+
+/// Part of a device's calls that one caller other than the owner may have: one of this many.
+const CALLER_PART: usize = 2;
+/// Number of calls that every caller may have, if the limit of the device allows it.
+const MIN_CALLER_SHARE: usize = 8;
 
 /// A registration and its calls.
 #[derive(Debug)]
@@ -28,7 +35,11 @@ pub(crate) struct DeviceSession {
     /// Maximum number of calls in flight.
     calls_limit: usize,
     calls: Mutex<DeviceCalls>,
+    /// Places for calls, which callers share.
+    places: Arc<PrincipalShares>,
     attached: Mutex<AttachedSocket>,
+    /// Memory of the registered tools.
+    definitions: Mutex<Option<MemoryReservation>>,
     /// Owns the registered tools. It is dropped when the session ends, which removes them.
     lease: Mutex<Option<Lease>>,
     last_heard_ms: AtomicI64,
@@ -72,7 +83,9 @@ impl DeviceSession {
             resume_token: options.resume_token,
             calls_limit: options.calls_limit,
             calls: Mutex::default(),
+            places: PrincipalShares::new(options.calls_limit),
             attached: Mutex::default(),
+            definitions: Mutex::default(),
             lease: Mutex::new(Some(lease)),
             last_heard_ms: AtomicI64::new(0),
             ended: AtomicBool::new(false),
@@ -120,6 +133,19 @@ impl DeviceSession {
     /// Runs a function with the lease that owns the registered tools; `None` if the session has ended.
     pub(crate) fn with_lease<R>(&self, then: impl FnOnce(&Lease) -> R) -> Option<R> {
         self.lease.lock().as_ref().map(then)
+    }
+
+    /// Counts the memory of the session's tools. The first time, it is taken from `account`.
+    ///
+    /// # Errors
+    /// [`OverBudget`]: then the count is as before.
+    pub(crate) fn count_definitions(&self, account: &MemoryAccount, memory: usize) -> Result<(), OverBudget> {
+        let mut definitions = self.definitions.lock();
+        match &mut *definitions {
+            Some(counted) => counted.resize(memory)?,
+            None => *definitions = Some(account.reserve(memory)?),
+        }
+        Ok(())
     }
 
     /// Attaches a socket. The previous socket is displaced; requests without an answer are sent again.
@@ -182,6 +208,7 @@ impl DeviceSession {
             reply,
             attempt: 0,
         };
+        let place;
         let send = {
             let mut calls = self.calls.lock();
             if self.has_ended() {
@@ -190,12 +217,19 @@ impl DeviceSession {
             if calls.len() >= self.calls_limit {
                 return Err(self.overloaded_error());
             }
+            let share = (self.calls_limit / CALLER_PART).max(MIN_CALLER_SHARE);
+            place =
+                self.places.take(&context.caller().principal, share).map_err(|no_place| match no_place {
+                    NoPlace::Full(_) => self.overloaded_error(),
+                    NoPlace::ShareUsed(share) => self.share_used_error(share),
+                })?;
             let outbox = self.attached.lock().outbox.clone();
             let send = outbox.map(|outbox| (outbox, self.write_request(id, &mut call)));
             calls.insert(id, call);
             send
         };
-        let in_flight = InFlightDeviceCall { session: self.clone(), context: context.clone(), receiver };
+        let in_flight =
+            InFlightDeviceCall { session: self.clone(), context: context.clone(), receiver, _place: place };
         if let Some((outbox, frame)) = send {
             // The socket's own task notices that the socket is gone: it detaches, and ends or resumes the
             // calls.
@@ -208,6 +242,13 @@ impl DeviceSession {
         let message = format!("{} already has {} calls in flight", self.source, self.calls_limit);
         ToolError::new(Code::Overloaded, message).with_hint(
             "Wait for some of them to end; the limit is the setting limits.calls_in_flight_per_device",
+        )
+    }
+
+    fn share_used_error(&self, share: usize) -> ToolError {
+        let message = format!("This token already has {share} calls in flight on {}, its share", self.source);
+        ToolError::new(Code::Overloaded, message).with_hint(
+            "Wait for some of them to end; the limit is half of the setting limits.calls_in_flight_per_device",
         )
     }
 
@@ -270,6 +311,7 @@ impl DeviceSession {
         }
         let lease = self.lease.lock().take();
         drop(lease);
+        *self.definitions.lock() = None;
     }
 }
 
@@ -303,6 +345,7 @@ pub(crate) struct InFlightDeviceCall {
     session: Arc<DeviceSession>,
     context: CallContext,
     receiver: oneshot::Receiver<DeviceReply>,
+    _place: SharedPlace,
 }
 
 impl InFlightDeviceCall {

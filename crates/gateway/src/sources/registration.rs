@@ -32,7 +32,21 @@ pub(crate) struct RegistrationCapacity {
 #[derive(Debug, Default)]
 pub(crate) struct CheckedSpecs {
     pub(crate) accepted: Vec<Arc<ToolSpec>>,
+    /// Size of the accepted specs, in bytes.
+    pub(crate) bytes: usize,
     pub(crate) rejected: Vec<Rejected>,
+}
+
+impl CheckedSpecs {
+    /// Rejects all accepted specs for a reason.
+    pub(crate) fn reject_all(&mut self, reason: &str) {
+        self.bytes = 0;
+        let free = MAX_REJECTED.saturating_sub(self.rejected.len());
+        let rejected = self.accepted.drain(..).take(free);
+        self.rejected.extend(
+            rejected.map(|spec| Rejected { name: spec.name().to_string(), reason: reason.to_owned() }),
+        );
+    }
 }
 
 /// Maximum number of rejections in a response.
@@ -77,6 +91,7 @@ pub(crate) fn check_specs(
                 return Err(format!("the owner allows this source to register at most {most} tools"));
             }
             bytes_left -= bytes;
+            checked.bytes += bytes;
             tools_left -= usize::from(is_new);
             source_left -= usize::from(is_new_to_source);
             Ok(spec)

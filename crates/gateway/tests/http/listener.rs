@@ -167,7 +167,7 @@ async fn open_device_socket(bench: &GatewayHarness, token: &str) -> TcpStream {
 /// Each connection sends most of a frame, and never its end.
 #[tokio::test]
 async fn unfinished_frames_of_one_device_take_only_its_share() {
-    let limits = json!({"limits": {"memory_bytes": 32 << 20, "frame_bytes": 1 << 20}});
+    let limits = json!({"limits": {"memory_bytes": 64 << 20, "frame_bytes": 1 << 20}});
     let bench = GatewayHarness::with(limits).await;
     let device = bench.create_token("device").await;
     let mut held = Vec::new();
@@ -177,8 +177,8 @@ async fn unfinished_frames_of_one_device_take_only_its_share() {
         let _ = send_unfinished_frame(&mut stream, 1 << 20, 900 << 10).await;
         held.push(stream);
     }
-    // An eighth of 32 MiB: four unfinished frames, and all others are closed.
-    let share = 4 << 20;
+    // An eighth of 64 MiB: four unfinished frames, each of which takes twice its size; all others are closed.
+    let share = 8 << 20;
     let memory =
         async || bench.send_as_owner("GET", "/api/status", None).await.json()["memory_bytes"].clone();
     let mut closed = 0;

@@ -9,6 +9,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
+use toolway_core::MemoryPermit;
 use toolway_types::json::{MAX_VALUES, has_more_values_than, nests_deeper_than};
 use toolway_types::text::shorten_error;
 use toolway_types::{RawJson, foreign_json};
@@ -38,6 +39,8 @@ pub(crate) struct IncomingRequest {
     pub(crate) id: RequestId,
     pub(crate) method: String,
     pub(crate) params: RequestParams,
+    /// Memory of the request, which it holds until it has ended.
+    pub(crate) memory: Option<MemoryPermit>,
 }
 
 /// The parameters of a request. Those that most methods have are parsed.
@@ -226,7 +229,7 @@ fn parse_message(text: &str) -> Result<Option<IncomingMessage>, MessageError> {
             let Some((raw_id, id)) = id else { return Err(invalid()) };
             let params = RequestParams::parse(&method, params)
                 .map_err(|error| MessageError { id: Some(raw_id.to_owned()), error })?;
-            let request = IncomingRequest { raw_id: raw_id.to_owned(), id, method, params };
+            let request = IncomingRequest { raw_id: raw_id.to_owned(), id, method, params, memory: None };
             Ok(Some(IncomingMessage::Request(Box::new(request))))
         }
         (None, Some(_)) if method.is_none() && is_answer => {

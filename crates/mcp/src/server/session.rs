@@ -22,6 +22,8 @@ use super::server_requests::ServerRequests;
 
 /// Maximum number of resources that one client may subscribe to.
 pub(crate) const MAX_SUBSCRIPTIONS: usize = 256;
+/// Maximum length of the URI of a subscription, in bytes.
+const MAX_URI_BYTES: usize = 8 << 10;
 /// Maximum number of requests of one session that are in flight.
 const MAX_IN_FLIGHT: usize = 256;
 /// The log level of a session before the client sets one.
@@ -77,10 +79,14 @@ impl DeclaredClient {
     /// `-32602` with the problem.
     pub(crate) fn parse(params: &RequestParams) -> Result<Self, ErrorData> {
         let InitializeParams { protocol_version, capabilities } = params.to()?;
-        Ok(Self {
-            version: protocol::negotiate(&protocol_version),
-            capabilities: capabilities.unwrap_or_default(),
-        })
+        let mut capabilities = capabilities.unwrap_or_default();
+        // Kept as long as the session. These may be of any size, and nothing reads more than their presence.
+        capabilities.experimental = None;
+        capabilities.extensions = None;
+        if let Some(sampling) = &mut capabilities.sampling {
+            sampling.tools.iter_mut().chain(&mut sampling.context).for_each(serde_json::Map::clear);
+        }
+        Ok(Self { version: protocol::negotiate(&protocol_version), capabilities })
     }
 }
 
@@ -181,6 +187,10 @@ impl ClientSession {
     /// # Errors
     /// The error for the client.
     pub(crate) async fn subscribe(&self, uri: String) -> Result<(), ErrorData> {
+        if uri.len() > MAX_URI_BYTES {
+            let words = format!("the uri of a subscription may have at most {MAX_URI_BYTES} bytes");
+            return Err(ErrorData::invalid_params(words, None));
+        }
         if self.subscriptions.lock().resources.len() >= MAX_SUBSCRIPTIONS {
             return Err(ErrorData::invalid_params(
                 "too many resource subscriptions; unsubscribe from some",

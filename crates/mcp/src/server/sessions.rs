@@ -7,6 +7,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
+use toolway_core::{MemoryPermit, PeerMemory};
 use toolway_types::PrincipalId;
 
 use super::client_scope::ClientScope;
@@ -33,6 +34,7 @@ pub struct McpSessionLimits {
 #[derive(Debug)]
 pub struct McpSessions {
     limits: McpSessionLimits,
+    memory: Arc<dyn PeerMemory>,
     bindings: Mutex<HashMap<SessionId, SessionBinding>>,
     unread: Arc<PrincipalQuota>,
     /// Held while a session is created, so that the limits are exact.
@@ -64,26 +66,36 @@ impl Drop for McpSessionPermit {
 struct SessionBinding {
     scope: ClientScope,
     session: Arc<HttpSession>,
+    _memory: MemoryPermit,
     last_used: Instant,
     /// The number of requests that run and of responses that the client still reads.
     open_responses: usize,
 }
 
-/// The session limit is reached.
+/// A limit of sessions is reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "{limit} MCP sessions are open already, as many as may be; the limit is the setting mcp.max_sessions"
-)]
-pub struct SessionLimitReached {
-    limit: usize,
+pub enum SessionLimitReached {
+    /// There are too many sessions.
+    #[error(
+        "{0} MCP sessions are open already, as many as may be; the limit is the setting mcp.max_sessions"
+    )]
+    Number(usize),
+    /// There is no memory for a session of this token.
+    #[error("this token has no memory left for an MCP session; the limit is the setting limits.memory_bytes")]
+    Memory,
 }
 
+/// Memory of a session, in bytes: its streams, its subscriptions and the tasks that forward notifications.
+/// `toolway-load --memory-factors` measures it.
+const SESSION_MEMORY: usize = 48 << 10;
+
 impl McpSessions {
-    /// Creates an empty collection of sessions.
+    /// Creates an empty collection of sessions, which take their memory from `memory`.
     #[must_use]
-    pub fn new(limits: McpSessionLimits) -> Arc<Self> {
+    pub fn new(limits: McpSessionLimits, memory: Arc<dyn PeerMemory>) -> Arc<Self> {
         Arc::new(Self {
             limits,
+            memory,
             bindings: Mutex::default(),
             unread: Arc::default(),
             creation: Mutex::default(),
@@ -118,7 +130,7 @@ impl McpSessions {
         let of_mine = held.get(principal).copied().unwrap_or_default();
         let all = ties.len() + held.values().sum::<usize>();
         if all >= self.limits.max_sessions || mine + of_mine >= self.limits.max_per_principal {
-            return Err(SessionLimitReached { limit: self.limits.max_sessions });
+            return Err(SessionLimitReached::Number(self.limits.max_sessions));
         }
         *held.entry(principal.clone()).or_default() += 1;
         Ok(McpSessionPermit { sessions: Arc::clone(self), principal: principal.clone() })
@@ -159,9 +171,12 @@ impl McpSessions {
         if let Some(idle) = evicted {
             self.end(&idle);
         }
+        let memory = self.memory.reserve(&scope.caller.principal, SESSION_MEMORY);
+        let memory = memory.ok_or(SessionLimitReached::Memory)?;
         let (session, result) = HttpSession::open(server, declared, Arc::clone(&self.unread));
         let id: SessionId = uuid::Uuid::new_v4().to_string().into();
-        let tie = SessionBinding { scope, session, last_used: Instant::now(), open_responses: 0 };
+        let tie =
+            SessionBinding { scope, session, _memory: memory, last_used: Instant::now(), open_responses: 0 };
         self.bindings.lock().insert(Arc::clone(&id), tie);
         Ok((id, result))
     }
@@ -180,7 +195,7 @@ impl McpSessions {
             .iter()
             .filter(|(_, tie)| is_mine(tie) && tie.open_responses == 0)
             .min_by_key(|(_, tie)| tie.last_used);
-        idle.map(|(id, _)| Some(id.clone())).ok_or(SessionLimitReached { limit: self.limits.max_sessions })
+        idle.map(|(id, _)| Some(id.clone())).ok_or(SessionLimitReached::Number(self.limits.max_sessions))
     }
 
     /// Ends a session.

@@ -52,7 +52,7 @@ impl Tool for SocketTestTool {
 }
 
 struct SocketTestClient {
-    outgoing: mpsc::Sender<Bytes>,
+    outgoing: mpsc::Sender<SocketMessage>,
     incoming: mpsc::Receiver<String>,
     cancelled: mpsc::UnboundedReceiver<()>,
     cancel: CancellationToken,
@@ -105,7 +105,7 @@ impl SocketTestClient {
     }
 
     async fn send(&self, text: &str) {
-        self.outgoing.send(Bytes::copy_from_slice(text.as_bytes())).await.unwrap();
+        self.outgoing.send(Bytes::copy_from_slice(text.as_bytes()).into()).await.unwrap();
     }
 
     async fn receive_text(&mut self) -> String {

@@ -274,7 +274,8 @@ impl TokenCounts {
 
 impl NewMessage {
     /// Size of the message, in bytes.
-    pub(super) fn bytes(&self) -> usize {
+    #[must_use]
+    pub fn bytes(&self) -> usize {
         self.parts.get().len().saturating_add(self.text.len())
     }
 }

@@ -1,13 +1,16 @@
 //! Turns without problems.
 
+use std::sync::Arc;
+
 use toolway_models::{MessagePart, MessageRole};
 use toolway_store::{RequestStatus, TurnState};
+use toolway_types::Principal;
 
 use crate::conversations::StartTurnError;
 use crate::event::{NoticeCode, TurnEvent, TurnStatus};
 use crate::testkit::{
     ConversationHarness, ConversationHarnessBuilder, ScriptGate, ScriptStep, ScriptedProvider, TurnEventLog,
-    agent, answering, client, finished, settle, text, text_answer, tool_call_answer, usage,
+    agent, answering, client, finished, owner, settle, text, text_answer, tool_call_answer, usage,
 };
 use crate::turn::{TurnInput, TurnRequest};
 use toolway_models::{FinishReason, ModelEvent};
@@ -206,6 +209,37 @@ async fn the_number_of_running_turns_is_limited() {
     world.conversations.abort(&client("ann"), "a");
     settle().await;
     assert!(start("c").await.is_ok());
+}
+
+#[tokio::test]
+async fn turns_of_one_client_leave_turns_to_others_and_to_the_owner() {
+    let mut parts =
+        ConversationHarnessBuilder::new(ScriptedProvider::new(vec![vec![ScriptStep::Hang]]), vec![]);
+    parts.settings.turns = 40;
+    let world = parts.build().await;
+    let start = async |principal: Arc<Principal>, number: usize| {
+        let session = format!("{}-{number}", principal.id).into();
+        let request = TurnRequest { session, principal, ..world.turn_request("x") };
+        world.try_start(request).await
+    };
+    let mut running = Vec::new();
+    for name in ["ann", "ben", "cem"] {
+        for number in 0..10 {
+            running.push(start(client(name), number).await.unwrap());
+        }
+        assert!(
+            matches!(start(client(name), 10).await, Err(StartTurnError::ShareUsed(10))),
+            "a quarter each"
+        );
+    }
+    assert!(
+        matches!(start(client("dan"), 0).await, Err(StartTurnError::TooMany(30))),
+        "a quarter is the owner's"
+    );
+    for number in 0..10 {
+        running.push(start(owner(), number).await.unwrap());
+    }
+    assert!(matches!(start(owner(), 10).await, Err(StartTurnError::TooMany(40))));
 }
 
 #[tokio::test]

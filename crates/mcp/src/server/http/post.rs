@@ -9,7 +9,7 @@ use http::{HeaderValue, Response, StatusCode};
 use rmcp::ErrorData;
 use rmcp::model::ProtocolVersion;
 use serde_json::value::RawValue;
-use toolway_core::BlockingPool;
+use toolway_core::{BlockingPool, MemoryPermit};
 
 use super::accept::{AcceptedForms, is_json};
 use super::request_headers::{
@@ -76,9 +76,10 @@ impl McpHttpServer {
         &self,
         scope: ClientScope,
         parts: &Parts,
-        request: IncomingRequest,
+        mut request: IncomingRequest,
         accepted: AcceptedForms,
     ) -> PostAnswer {
+        request.memory = parts.extensions.get::<MemoryPermit>().cloned();
         let malformed = |error| Refusal::malformed(&request.raw_id, error);
         let end = self.stream_end(&scope);
         match lifecycle(&parts.headers, &request).map_err(malformed)? {
@@ -179,7 +180,10 @@ impl McpHttpServer {
                         MessageError::invalid_request(None, "initialize is not allowed in a batch").error;
                     errors.push(error_message(Some(&request.raw_id), &error));
                 }
-                Ok(IncomingMessage::Request(request)) => requests.push(*request),
+                Ok(IncomingMessage::Request(mut request)) => {
+                    request.memory = parts.extensions.get::<MemoryPermit>().cloned();
+                    requests.push(*request);
+                }
                 Ok(IncomingMessage::Notification(notification)) => {
                     session_use.session.client.notify(&notification);
                 }
