@@ -24,7 +24,7 @@ use tokio::time::{Instant, sleep};
 
 use self::attack::Attack;
 use self::attacker::AttackerProcess;
-use self::probes::Probes;
+use self::probes::{Probes, read_idle_memory};
 use self::report::{AttackMemory, AttackReport, BoundSet, HostileReport};
 use self::target::AttackTarget;
 use crate::error::{Result, unexpected};
@@ -64,7 +64,7 @@ pub(crate) async fn measure(plan: &HostilePlan) -> Result<HostileReport> {
     let is_together = |one: &&Attack, other: &&Attack| plan.is_short && one.role == other.role;
     for group in attacks.chunk_by(is_together) {
         let target = AttackTarget::start(&gateway, group).await?;
-        let idle = target.read_idle_memory().await?;
+        let idle = read_idle_memory(&target).await?;
         for attack in group {
             log_progress(&format!("attack: {}", attack.name));
             report.attacks.push(run_attack(plan, attack, &target, idle, bounds).await?);
@@ -88,7 +88,7 @@ async fn run_attack(
     let peak = ProcessMemory::read(target.pid()).ok();
     let latencies = probes.stop().await;
     let after = match peak {
-        Some(_) => read_recovered(target.pid(), idle, plan.is_short).await,
+        Some(_) => read_recovered(target.pid(), idle + bounds.memory_left(), plan.is_short).await,
         None => None,
     };
     let memory = peak.zip(after).map(|(peak, after)| AttackMemory {
@@ -104,11 +104,11 @@ async fn run_attack(
 
 /// Reads the memory after the attack. The short version waits only until enough is free. Returns `None` if the
 /// gateway has ended.
-async fn read_recovered(pid: u32, idle: u64, ends_early: bool) -> Option<u64> {
+async fn read_recovered(pid: u32, bound: u64, ends_early: bool) -> Option<u64> {
     let end = Instant::now() + RECOVERY_TIME;
     loop {
         let resident = ProcessMemory::read(pid).ok()?.resident;
-        let is_free = resident <= idle + report::MAX_MEMORY_LEFT;
+        let is_free = resident <= bound;
         if Instant::now() >= end || (ends_early && is_free) {
             return Some(resident);
         }

@@ -12,6 +12,7 @@ use tokio::time::{Instant, sleep};
 
 use super::attack::{Attack, AttackRole, AttackUnit, RepeatedMessage, StreamOpening};
 use super::content as c;
+use super::probes::read_idle_memory;
 use super::stream::{AttackStream, SentTally};
 use super::target::AttackTarget;
 use crate::error::{ErrorContext, Result, unexpected};
@@ -109,7 +110,7 @@ pub(crate) async fn measure(options: &GatewayLaunchOptions, only: Option<&str>) 
 
 async fn measure_kind(options: &GatewayLaunchOptions, kind: &'static Attack) -> Result<FactorReport> {
     let target = AttackTarget::start(options, &[kind]).await?;
-    let (idle, counted_idle) = (target.read_idle_memory().await?, read_counted(&target).await?);
+    let (idle, counted_idle) = (read_idle_memory(&target).await?, read_counted(&target).await?);
     let context = Arc::new(target.context(kind));
     let tally = Arc::new(SentTally::new());
     let mut streams = JoinSet::new();

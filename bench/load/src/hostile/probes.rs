@@ -11,6 +11,7 @@ use tokio_util::task::AbortOnDropHandle;
 use super::target::AttackTarget;
 use crate::error::{Result, unexpected};
 use crate::http::request;
+use crate::procfs::ProcessMemory;
 use crate::stats::{LatencySamples, LatencySummary};
 
 /// Pause between two requests of one probe.
@@ -96,6 +97,12 @@ impl Probes {
         drop(self.tasks);
         ProbeResults { bystander: results(&self.bystander), owner: results(&self.owner) }
     }
+}
+
+/// Reads the memory of the gateway before the first attack, after a request of each probe.
+pub(super) async fn read_idle_memory(target: &AttackTarget) -> Result<u64> {
+    drop(Probes::start(target).await?);
+    Ok(ProcessMemory::read(target.pid())?.resident)
 }
 
 impl ProbeRequest {

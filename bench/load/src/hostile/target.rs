@@ -9,13 +9,11 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::attack::Attack;
 use super::content::AttackContext;
-use super::probes::Probes;
 use crate::connections::full_name;
 use crate::device::{BenchDevice, BenchDeviceIdentity};
 use crate::error::{ErrorContext, Result, unexpected};
 use crate::gateway::{BenchGateway, GatewayLaunchOptions, create_data_folder};
 use crate::http::request;
-use crate::procfs::ProcessMemory;
 use crate::tool_specs::app_frame;
 
 /// A gateway that is ready for an attack.
@@ -61,12 +59,6 @@ impl AttackTarget {
             _device: AbortOnDropHandle::new(tokio::spawn(device.serve())),
             _model: model,
         })
-    }
-
-    /// Reads the memory of the gateway before the first attack, after a request of each probe.
-    pub(super) async fn read_idle_memory(&self) -> Result<u64> {
-        drop(Probes::start(self).await?);
-        Ok(ProcessMemory::read(self.pid())?.resident)
     }
 
     /// The context of an attack: the tokens that it uses.
