@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 use tokio::time::timeout;
 use toolway_core::{
     Arguments, BlockingPool, CallContext, Caller, Engine, EngineParts, EntryPoint, Lease, Registry,
-    SourceRetention, Tool, ToolSpec,
+    SourceRetention, Tool, ToolSpec, UnlimitedMemory,
 };
 use toolway_mcp::offering::NoOfferings;
 use toolway_mcp::server::{
@@ -239,11 +239,9 @@ impl TestServer {
             restrictions: Arc::default(),
             revoked: Default::default(),
         };
-        let sessions = McpSessions::new(McpSessionLimits {
-            max_sessions: 2,
-            max_per_principal: 2,
-            idle_timeout: Duration::from_secs(60),
-        });
+        let limits =
+            McpSessionLimits { max_sessions: 2, max_per_principal: 2, idle_timeout: Duration::from_secs(60) };
+        let sessions = McpSessions::new(limits, Arc::new(UnlimitedMemory));
         Self {
             http: McpHttpServer::new(shared, sessions, MAX_BODY, Default::default()),
             scope,
