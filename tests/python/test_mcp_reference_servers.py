@@ -144,6 +144,8 @@ async def test_all_parts_of_a_server_keep_their_names(reference, behind, name, m
         for kind, entries in expected.items():
             assert seen[kind].keys() == entries.keys(), kind
             for entry, what in entries.items():
+                # This says how the server's own tasks are used. The gateway follows them itself.
+                what.pop("execution", None)
                 assert seen[kind][entry] == what, (kind, entry)
         assert seen["tools"], "a server without tools proves nothing"
 

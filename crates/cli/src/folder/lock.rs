@@ -11,8 +11,13 @@ use crate::error::{CliError, CliResult};
 
 /// The lock. Dropping it releases it.
 #[derive(Debug)]
-pub(crate) struct FolderLock {
-    _file: File,
+pub(crate) struct FolderLock(File);
+
+impl Drop for FolderLock {
+    fn drop(&mut self) {
+        // Closing the file is not enough: a program that another thread is just starting has a copy of it for a moment.
+        let _ = self.0.unlock();
+    }
 }
 
 impl FolderLock {
@@ -20,7 +25,7 @@ impl FolderLock {
     pub(crate) fn acquire(folder: &DataFolder) -> CliResult<Self> {
         let file = open(folder)?;
         match file.try_lock() {
-            Ok(()) => Ok(Self { _file: file }),
+            Ok(()) => Ok(Self(file)),
             Err(TryLockError::WouldBlock) => Err(already_locked_error(folder)),
             Err(TryLockError::Error(error)) => Err(CliError::io("lock", &folder.lock(), &error)),
         }

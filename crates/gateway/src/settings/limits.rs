@@ -13,8 +13,7 @@ pub struct LimitSettings {
     pub tools_per_connection: usize,
     /// Maximum size of all tool specs of one connection, in bytes.
     pub spec_bytes_per_connection: usize,
-    /// Maximum number of calls in flight on one device. A quarter of them is kept for the owner; any other token may
-    /// have half.
+    /// Maximum number of calls in flight on one device.
     pub calls_in_flight_per_device: usize,
     /// Maximum number of calls in flight from one connection.
     pub calls_in_flight_per_connection: usize,

@@ -16,12 +16,6 @@ use toolway_wire::gateway_message::{ResultStatus, ToolCallCancel, ToolCallReques
 use super::device_calls::{DeviceCalls, DeviceReply, PendingDeviceCall};
 use crate::memory_budget::{MemoryAccount, MemoryReservation, OverBudget};
 use crate::outbox::Outbox;
-use crate::principal_shares::{NoPlace, PrincipalShares, SharedPlace};
-
-/// Part of a device's calls that one caller other than the owner may have: one of this many.
-const CALLER_PART: usize = 2;
-/// Number of calls that every caller may have, if the limit of the device allows it.
-const MIN_CALLER_SHARE: usize = 8;
 
 /// A registration and its calls.
 #[derive(Debug)]
@@ -35,8 +29,6 @@ pub(crate) struct DeviceSession {
     /// Maximum number of calls in flight.
     calls_limit: usize,
     calls: Mutex<DeviceCalls>,
-    /// Places for calls, which callers share.
-    places: Arc<PrincipalShares>,
     attached: Mutex<AttachedSocket>,
     /// Memory of the registered tools.
     definitions: Mutex<Option<MemoryReservation>>,
@@ -83,7 +75,6 @@ impl DeviceSession {
             resume_token: options.resume_token,
             calls_limit: options.calls_limit,
             calls: Mutex::default(),
-            places: PrincipalShares::new(options.calls_limit),
             attached: Mutex::default(),
             definitions: Mutex::default(),
             lease: Mutex::new(Some(lease)),
@@ -208,7 +199,6 @@ impl DeviceSession {
             reply,
             attempt: 0,
         };
-        let place;
         let send = {
             let mut calls = self.calls.lock();
             if self.has_ended() {
@@ -217,19 +207,12 @@ impl DeviceSession {
             if calls.len() >= self.calls_limit {
                 return Err(self.overloaded_error());
             }
-            let share = (self.calls_limit / CALLER_PART).max(MIN_CALLER_SHARE);
-            place =
-                self.places.take(&context.caller().principal, share).map_err(|no_place| match no_place {
-                    NoPlace::Full(_) => self.overloaded_error(),
-                    NoPlace::ShareUsed(share) => self.share_used_error(share),
-                })?;
             let outbox = self.attached.lock().outbox.clone();
             let send = outbox.map(|outbox| (outbox, self.write_request(id, &mut call)));
             calls.insert(id, call);
             send
         };
-        let in_flight =
-            InFlightDeviceCall { session: self.clone(), context: context.clone(), receiver, _place: place };
+        let in_flight = InFlightDeviceCall { session: self.clone(), context: context.clone(), receiver };
         if let Some((outbox, frame)) = send {
             // The socket's own task notices that the socket is gone: it detaches, and ends or resumes the
             // calls.
@@ -242,13 +225,6 @@ impl DeviceSession {
         let message = format!("{} already has {} calls in flight", self.source, self.calls_limit);
         ToolError::new(Code::Overloaded, message).with_hint(
             "Wait for some of them to end; the limit is the setting limits.calls_in_flight_per_device",
-        )
-    }
-
-    fn share_used_error(&self, share: usize) -> ToolError {
-        let message = format!("This token already has {share} calls in flight on {}, its share", self.source);
-        ToolError::new(Code::Overloaded, message).with_hint(
-            "Wait for some of them to end; the limit is half of the setting limits.calls_in_flight_per_device",
         )
     }
 
@@ -345,7 +321,6 @@ pub(crate) struct InFlightDeviceCall {
     session: Arc<DeviceSession>,
     context: CallContext,
     receiver: oneshot::Receiver<DeviceReply>,
-    _place: SharedPlace,
 }
 
 impl InFlightDeviceCall {
