@@ -195,7 +195,8 @@ async fn unfinished_frames_of_one_device_take_only_its_share() {
             Err(_) => assert!(memory().await.as_u64().unwrap() <= share),
         }
     }
-    assert!((15..=17).contains(&closed), "{closed}");
+    // A connection that is being closed counts until then, so another one may be closed as well.
+    assert!((15..=18).contains(&closed), "{closed}");
     // All are gone, and so is their memory.
     while memory().await != 0 {
         tokio::task::yield_now().await;
