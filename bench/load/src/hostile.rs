@@ -37,7 +37,7 @@ const RECOVERY_TIME: Duration = Duration::from_secs(10);
 /// Interval between readings of the memory after an attack.
 const RECOVERY_STEP: Duration = Duration::from_millis(100);
 
-/// What to run.
+/// Options of the attacks.
 #[derive(Debug, Clone)]
 pub(crate) struct HostilePlan {
     /// The gateway.

@@ -43,7 +43,7 @@ pub(crate) enum StreamOpening {
     WebSocket(&'static str),
 }
 
-/// What a connection sends again and again after its first bytes.
+/// Bytes that a connection sends again and again after its first bytes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum RepeatedMessage {
     /// Nothing: the connection is held open.
@@ -116,7 +116,7 @@ impl Attack {
     }
 }
 
-/// What an attacker has sent.
+/// Amount that an attacker has sent.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub(crate) struct SentAmount {
     /// Opened connections.

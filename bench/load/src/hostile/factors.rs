@@ -89,7 +89,7 @@ struct FactorReport {
     wire: u64,
     /// Growth of the process, in bytes.
     grown: u64,
-    /// What the gateway counts, in bytes.
+    /// Memory that the gateway counts, in bytes.
     counted: u64,
     is_enough: bool,
 }

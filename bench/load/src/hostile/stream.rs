@@ -20,7 +20,7 @@ const SEND_BUFFER: u32 = 64 << 10;
 /// Pause after a refused connection. Without one, the attacker would only be busy with itself.
 const RETRY_PAUSE: Duration = Duration::from_millis(2);
 
-/// What all connections have sent.
+/// Amount that all connections have sent.
 #[derive(Debug)]
 pub(super) struct SentTally {
     started: Instant,
@@ -48,7 +48,7 @@ impl SentTally {
         self.last_us.store(now, Ordering::Relaxed);
     }
 
-    /// What has been sent so far.
+    /// Amount that was sent so far.
     pub(super) fn amount(&self) -> SentAmount {
         let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         SentAmount {

@@ -19,7 +19,7 @@ use crate::tool_specs::app_frame;
 /// A gateway that is ready for an attack.
 pub(super) struct AttackTarget {
     gateway: BenchGateway,
-    /// What the attackers know, with all tokens of their role.
+    /// Address, tool and all tokens of the attackers' role.
     pub(super) context: AttackContext,
     /// Token of the bystander.
     pub(super) bystander_token: String,

@@ -21,7 +21,7 @@ const SMALL_BODY: usize = 64 << 10;
 /// Size of the parts in which a body is sent, in bytes. Only the last one is not counted while it is sent.
 const PART: usize = 64 << 10;
 
-/// What counts the response of a request.
+/// Counts the response of a request.
 pub(super) struct ResponseCounter {
     principal: RequestPrincipal,
     connection: Option<PeerConnection>,
@@ -57,7 +57,7 @@ impl ResponseCounter {
 /// A body that holds its memory until its last part is taken.
 struct CountedBody {
     body: Body,
-    /// What was taken from the body, and is not sent yet.
+    /// Data that was taken from the body and is not sent yet.
     rest: Bytes,
     _memory: MemoryReservation,
 }

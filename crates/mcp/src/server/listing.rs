@@ -91,10 +91,15 @@ fn change_entry(listed: &RawJson, name: &str, keeps_output: bool) -> Option<Stri
     fields.0.retain(|(key, _)| keeps_output || key != "outputSchema");
     let (_, own) = fields.0.iter_mut().find(|(key, _)| key == "name")?;
     *own = Value::from(name).to_string().into();
-    if let Some((_, execution)) = fields.0.iter_mut().find(|(key, _)| key == "execution")
+    if let Some(at) = fields.0.iter().position(|(key, _)| key == "execution")
+        && let Some((_, execution)) = fields.0.get_mut(at)
         && let Some(changed) = without_task_support(execution)
     {
-        *execution = changed.into();
+        if changed == "{}" {
+            fields.0.remove(at);
+        } else {
+            *execution = changed.into();
+        }
     }
     Some(fields.to_json())
 }
