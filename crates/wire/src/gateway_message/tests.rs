@@ -1,4 +1,4 @@
-use toolway_types::{Code, ToolError, ToolOutput};
+use toolway_types::{CallId, Code, Outcome, ToolError, ToolOutput};
 
 use super::*;
 use crate::CONNECTED_MESSAGE;
