@@ -54,6 +54,9 @@ pub struct ServerDefinition {
     /// The transport at the address.
     #[serde(skip_serializing_if = "TransportMode::is_auto")]
     pub transport: TransportMode,
+    /// The era of MCP in which the gateway talks to the server.
+    #[serde(skip_serializing_if = "EraMode::is_auto")]
+    pub era: EraMode,
     /// Headers of every request. Values have the same form as in `env`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
@@ -86,6 +89,30 @@ pub enum TransportMode {
 
 impl TransportMode {
     /// Returns true for [`TransportMode::Auto`].
+    #[must_use]
+    pub fn is_auto(&self) -> bool {
+        *self == Self::Auto
+    }
+}
+
+/// The era of MCP in which the gateway talks to a server.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum EraMode {
+    /// Detected: 2026-07-28 if the server has it, otherwise an older version. A server of both eras gets a second
+    /// connection while clients of the older one use it.
+    #[default]
+    Auto,
+    /// 2025-11-25 or older, over one connection for all clients.
+    #[serde(rename = "2025")]
+    Older,
+    /// 2026-07-28, over one connection for all clients.
+    #[serde(rename = "2026")]
+    Newer,
+}
+
+impl EraMode {
+    /// Returns true for [`EraMode::Auto`].
     #[must_use]
     pub fn is_auto(&self) -> bool {
         *self == Self::Auto

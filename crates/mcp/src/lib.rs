@@ -17,6 +17,7 @@ pub mod definition;
 pub mod oauth;
 pub mod offering;
 mod param_headers;
+mod protocol_era;
 pub mod server;
 pub mod socket;
 pub mod upstream;

@@ -15,6 +15,7 @@ use tokio::sync::broadcast;
 use toolway_types::Slug;
 
 use crate::client_link::RequestingClient;
+use crate::protocol_era::ProtocolEra;
 
 /// The facts that a server declared in the handshake.
 #[derive(Debug, Clone)]
@@ -48,7 +49,7 @@ pub enum UpstreamEvent {
     Reconnected,
 }
 
-/// The features of one server. Errors come from the server or say that it is unreachable.
+/// The features of one server, for clients that reach a server of both eras in one of them. Errors come from the server or say that it is unreachable.
 #[async_trait]
 pub trait ServerOffering: Send + Sync + 'static {
     /// The facts of the server; `None` while it is not connected.
@@ -120,11 +121,11 @@ impl std::fmt::Debug for SubscriptionGuard {
 
 /// All connected servers, by the slug of their source.
 pub trait OfferingRegistry: Send + Sync + 'static {
-    /// The server of this source.
-    fn offering(&self, source: &Slug) -> Option<Arc<dyn ServerOffering>>;
+    /// The server of this source, for clients that reach a server of both eras in this one.
+    fn offering(&self, source: &Slug, era: ProtocolEra) -> Option<Arc<dyn ServerOffering>>;
 
-    /// All servers, sorted by slug.
-    fn all(&self) -> Vec<(Slug, Arc<dyn ServerOffering>)>;
+    /// All servers, sorted by slug, for clients that reach servers of both eras in this one.
+    fn all(&self, era: ProtocolEra) -> Vec<(Slug, Arc<dyn ServerOffering>)>;
 }
 
 /// A registry without servers.
@@ -132,11 +133,11 @@ pub trait OfferingRegistry: Send + Sync + 'static {
 pub struct NoOfferings;
 
 impl OfferingRegistry for NoOfferings {
-    fn offering(&self, _: &Slug) -> Option<Arc<dyn ServerOffering>> {
+    fn offering(&self, _: &Slug, _: ProtocolEra) -> Option<Arc<dyn ServerOffering>> {
         None
     }
 
-    fn all(&self) -> Vec<(Slug, Arc<dyn ServerOffering>)> {
+    fn all(&self, _: ProtocolEra) -> Vec<(Slug, Arc<dyn ServerOffering>)> {
         Vec::new()
     }
 }

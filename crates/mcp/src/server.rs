@@ -51,6 +51,7 @@ pub use self::message_sink::{MessageSink, SinkClosed};
 pub use self::restrictions::{MAX_PATTERN, MAX_PATTERNS, ToolRestrictions, ToolRestrictionsError};
 pub use self::sessions::{McpSessionLimits, McpSessionPermit, McpSessions, SessionLimitReached};
 use crate::offering::OfferingRegistry;
+use crate::protocol_era::ProtocolEra;
 
 /// The state that all clients share.
 pub struct McpServerState {
@@ -110,6 +111,7 @@ impl McpServerState {
             engine: &self.engine,
             offerings: self.offerings.as_ref(),
             scope,
+            era: ProtocolEra::Stateless,
         };
         !scope.visible_tools(&self.engine).is_empty()
             || !offerings.permitted(RESOURCES_FEATURE).is_empty()

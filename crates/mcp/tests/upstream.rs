@@ -12,6 +12,8 @@
     reason = "logging, sampling and roots are deprecated in MCP's newest version and part of the older ones"
 )]
 
+#[path = "upstream/both_eras.rs"]
+mod both_eras;
 #[path = "upstream/client_input.rs"]
 mod client_input;
 #[path = "upstream/eras.rs"]

@@ -5,6 +5,7 @@ use rmcp::model::{GetPromptRequestParams, ReadResourceRequestParams};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
 use toolway_mcp::offering::OfferingRegistry;
+use toolway_mcp::upstream::ProtocolEra;
 
 use crate::call::SourceToolCaller;
 use crate::connection::ConnectedServer;
@@ -81,7 +82,10 @@ async fn exercise_resources_and_prompts(
     connected: &ConnectedServer,
     calls: &SourceToolCaller,
 ) -> Result<(), String> {
-    let offering = connected.upstreams.offering(&connected.source).ok_or("the server is gone")?;
+    let offering = connected
+        .upstreams
+        .offering(&connected.source, ProtocolEra::Stateless)
+        .ok_or("the server is gone")?;
     let facts = offering.facts().ok_or("nothing is known of the server")?;
     let failed = |error: rmcp::ErrorData| error.message.to_string();
     if facts.capabilities.resources.is_some() {

@@ -23,14 +23,14 @@ pub(crate) enum InputOutcome {
 }
 
 /// Creates questions from JSON in the form of MCP requests.
-#[allow(clippy::expect_used, reason = "written in this crate")]
 pub(crate) fn questions<const N: usize>(questions: [(&str, Value); N]) -> InputRequests {
-    questions
-        .into_iter()
-        .map(|(key, question)| {
-            (key.to_owned(), serde_json::from_value(question).expect("a question in the form of MCP"))
-        })
-        .collect()
+    questions.into_iter().map(|(key, asked)| (key.to_owned(), question(asked))).collect()
+}
+
+/// Creates a question from JSON in the form of an MCP request.
+#[allow(clippy::expect_used, reason = "written in this crate")]
+pub(crate) fn question(question: Value) -> InputRequest {
+    serde_json::from_value(question).expect("a question in the form of MCP")
 }
 
 /// Gets answers to these questions. Answers in the request count if they have the right form.
@@ -64,8 +64,14 @@ pub(crate) async fn request_input(
     Ok(InputOutcome::Answers(answers))
 }
 
-/// Asks with a request of the server.
-async fn ask_client(cx: &RequestContext<RoleServer>, question: InputRequest) -> Result<Value, ErrorData> {
+/// Asks with a request of the server, which exists before 2026-07-28 only.
+///
+/// # Errors
+/// The client's error.
+pub(crate) async fn ask_client(
+    cx: &RequestContext<RoleServer>,
+    question: InputRequest,
+) -> Result<Value, ErrorData> {
     let request = match question {
         InputRequest::CreateMessage(request) => ServerRequest::CreateMessageRequest(request),
         InputRequest::Elicitation(request) => ServerRequest::ElicitRequest(request),

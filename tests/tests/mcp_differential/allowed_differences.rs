@@ -79,6 +79,15 @@ impl VersionPair<'_> {
             assert_eq!(value["result"]["error"]["message"], words);
             value["result"]["error"]["message"] = Value::Null;
         }
+        // A server runs its tools in its own era. A tool that asks while it runs can't ask in the newer one.
+        let crosses_eras = self.upstream == if is_modern { "old" } else { "new" };
+        if crosses_eras && name.contains("tools/call test_pushed_elicitation") {
+            let has_asked = is_gateway == (self.upstream == "old");
+            if is_call(name) {
+                assert_eq!(value["result"].to_string().contains("Pushed: "), has_asked, "{name}: {value}");
+            }
+            return Value::Null;
+        }
         // A server with a handshake may send its log on the MCP session's own stream, where the response can
         // overtake it. A client of the newer era gets it before the response or not at all.
         if name == "log" && is_modern && self.upstream == "old" {

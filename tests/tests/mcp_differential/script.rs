@@ -30,6 +30,7 @@ fn calls() -> Vec<(&'static str, Value)> {
         ("test_sampling", json!({"prompt": "Which?"})),
         ("test_missing_capability", json!({})),
         ("test_elicitation", json!({"message": "Who?"})),
+        ("test_pushed_elicitation", json!({})),
         ("test_streaming_elicitation", json!({})),
         ("test_elicitation_sep1034_defaults", json!({})),
         ("test_elicitation_sep1330_enums", json!({})),

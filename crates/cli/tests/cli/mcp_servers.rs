@@ -211,6 +211,23 @@ fn a_server_is_tested_without_a_gateway() {
 }
 
 #[test]
+fn an_era_is_stored_and_shown() {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    let fake = runtime.block_on(FakeMcp::start(FakeMcpOptions::default()));
+    let folder = CliHarness::new();
+    let add = ["mcp", "add", "fake", "--era", "2025", "--url", &fake.url()];
+    folder.run(add).assert_success();
+    assert!(file(&folder).ends_with("era = \"2025\"\n"), "{}", file(&folder));
+    let _gateway = folder.serve_without_event(&[]);
+    let tried = folder.run(["mcp", "test", "fake"]).assert_success();
+    assert!(tried.stdout.contains("MCP 2025-11-25"), "{tried:?}");
+    assert!(tried.stdout.contains("\n  era: 2025\n"), "{tried:?}");
+    assert_eq!(folder.json(&["mcp", "list"])["servers"][0]["definition"]["era"], json!("2025"));
+    folder.run(["mcp", "add", "fake", "--replace", "--url", &fake.url()]).assert_success();
+    assert!(!file(&folder).contains("era"));
+}
+
+#[test]
 fn a_working_server_shows_its_tools() {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     let fake = runtime.block_on(FakeMcp::start(FakeMcpOptions::default()));

@@ -2,7 +2,7 @@
 
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TomlError, Value, value};
 
-use super::{IdentityProviderDefinition, OauthDefinition, ServerDefinition, TransportMode};
+use super::{EraMode, IdentityProviderDefinition, OauthDefinition, ServerDefinition, TransportMode};
 
 /// The header of a new file.
 const FILE_HEADER: &str = "# MCP servers whose tools this gateway offers.\n\n";
@@ -153,6 +153,7 @@ fn server_table(definition: &ServerDefinition) -> Table {
         cwd,
         url,
         transport,
+        era,
         headers,
         disabled,
         sampling,
@@ -171,6 +172,7 @@ fn server_table(definition: &ServerDefinition) -> Table {
     put("cwd", cwd.as_ref().map(|cwd| Value::from(cwd.display().to_string())));
     put("url", url.as_deref().map(Value::from));
     put("transport", transport_name(*transport).map(Value::from));
+    put("era", era_name(*era).map(Value::from));
     put("headers", map(headers));
     for (field, is_on) in [("disabled", *disabled), ("sampling", *sampling), ("roots", *roots)] {
         put(field, is_on.then(|| Value::from(true)));
@@ -184,6 +186,14 @@ fn transport_name(transport: TransportMode) -> Option<&'static str> {
         TransportMode::Auto => None,
         TransportMode::StreamableHttp => Some("streamable-http"),
         TransportMode::Sse => Some("sse"),
+    }
+}
+
+fn era_name(era: EraMode) -> Option<&'static str> {
+    match era {
+        EraMode::Auto => None,
+        EraMode::Older => Some("2025"),
+        EraMode::Newer => Some("2026"),
     }
 }
 

@@ -19,6 +19,7 @@ use super::scoped_server::ScopedServer;
 use super::tasks;
 use super::tool_result::{self, ToolResultFormat};
 use crate::client_link::{ClientLink, RequestingClient};
+use crate::protocol_era::ProtocolEra;
 
 /// A client's request to call a tool.
 pub(super) struct ClientToolCall {
@@ -144,7 +145,8 @@ impl ScopedServer {
         call.extension = Some(link);
         let shared = Arc::clone(&self.shared);
         // If the client sees a single upstream, results carry that upstream's server info.
-        let upstream = if is_modern { self.offerings().server_info_json() } else { None };
+        let upstream =
+            if is_modern { self.offerings(ProtocolEra::Stateless).server_info_json() } else { None };
         Box::pin(async move {
             let finished = shared.engine.call(call).await;
             // The client must not notice the gateway between it and the server.

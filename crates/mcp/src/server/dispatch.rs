@@ -25,9 +25,10 @@ use super::exchange_run::ExchangeReply;
 use super::json_rpc::{IncomingRequest, RequestParams};
 use super::outgoing::to_json;
 use super::protocol::{self, SUPPORTED_VERSIONS};
-use super::scoped_offerings;
+use super::scoped_offerings::{self, ScopedOfferings};
 use super::scoped_server::ScopedServer;
 use super::session::ClientSession;
+use crate::protocol_era::ProtocolEra;
 
 /// Lifetime of a list in the cache of a 2026-07-28 client. Subscribed clients are also notified of changes.
 const CACHE_TTL_MS: u64 = 5_000;
@@ -111,6 +112,11 @@ impl RequestContext {
         protocol::is_modern(&self.version)
     }
 
+    /// The features beyond tools for this client.
+    fn offerings(&self) -> ScopedOfferings<'_> {
+        self.server.offerings(ProtocolEra::for_client(&self.version, &self.capabilities))
+    }
+
     fn profile(&self, meta: RequestMetaObject) -> ClientProfile {
         let (log_level, session_sink) = match &self.session {
             Some(session) => (Some(session.log_level()), Some(Arc::clone(&session.sink))),
@@ -168,7 +174,7 @@ impl RequestContext {
         };
         let is_modern = self.is_modern();
         let exchange = self.server.begin_or_resume(identity, again, self.profile(meta), |asking, _| {
-            let (named, request) = self.server.offerings().route_resource(request)?;
+            let (named, request) = self.offerings().route_resource(request)?;
             Ok(Box::pin(async move {
                 let uri = request.uri.clone();
                 let read = scoped_offerings::read_resource(named, request, asking).await;
@@ -195,7 +201,7 @@ impl RequestContext {
         };
         let is_modern = self.is_modern();
         let exchange = self.server.begin_or_resume(identity, again, self.profile(meta), |asking, _| {
-            let (named, request) = self.server.offerings().route_prompt(request)?;
+            let (named, request) = self.offerings().route_prompt(request)?;
             Ok(Box::pin(async move {
                 match scoped_offerings::get_prompt(named, request, asking).await? {
                     GetPromptResponse::Complete(mut result) => {
@@ -210,7 +216,7 @@ impl RequestContext {
     }
 
     async fn complete(&self, params: &RequestParams) -> Result<String, ErrorData> {
-        let mut result = self.server.offerings().complete(params.to::<CompleteRequestParams>()?).await?;
+        let mut result = self.offerings().complete(params.to::<CompleteRequestParams>()?).await?;
         era::set_result_type(&mut result.result_type, self.is_modern());
         Ok(to_json(&result))
     }

@@ -22,6 +22,7 @@ use super::message_sink::{MessageSink, SinkClosed};
 use super::outgoing;
 use super::scoped_offerings::{ScopedOfferings, SourceOffering};
 use crate::offering::{OfferingRegistry, SubscriptionGuard, UpstreamEvent};
+use crate::protocol_era::ProtocolEra;
 
 /// Delay after a change, to combine it with further ones.
 const DEBOUNCE: Duration = Duration::from_millis(50);
@@ -142,16 +143,18 @@ impl ChangeNotification {
     }
 }
 
-/// Forwards notifications until the receiver is gone or the client loses access.
+/// Forwards notifications until the receiver is gone or the client loses access. `era` is that in which the client
+/// reaches servers of both.
 pub(crate) async fn forward_notifications(
     engine: Arc<Engine>,
     offerings: Arc<dyn OfferingRegistry>,
     scope: ClientScope,
+    era: ProtocolEra,
     reader: NotificationSink,
 ) {
     let mut changes = engine.registry().changes();
     let mut seen = tool_list_fingerprint(&engine, &scope);
-    let mut said = upstream_notifications(&engine, offerings.as_ref(), &scope);
+    let mut said = upstream_notifications(&engine, offerings.as_ref(), &scope, era);
     loop {
         let news = tokio::select! {
             () = scope.revoked.cancelled() => return,
@@ -167,7 +170,7 @@ pub(crate) async fn forward_notifications(
                 }
                 seen = now;
                 // A new upstream may have connected.
-                said = upstream_notifications(&engine, offerings.as_ref(), &scope);
+                said = upstream_notifications(&engine, offerings.as_ref(), &scope, era);
                 ChangeNotification::ToolListChanged
             }
             Some(news) = said.next() => news,
@@ -185,8 +188,9 @@ fn upstream_notifications(
     engine: &Engine,
     offerings: &dyn OfferingRegistry,
     scope: &ClientScope,
+    era: ProtocolEra,
 ) -> NotificationStream {
-    let through = ScopedOfferings { engine, offerings, scope };
+    let through = ScopedOfferings { engine, offerings, scope, era };
     let prompts: Vec<_> = through.permitted(PROMPTS_FEATURE).into_iter().map(|named| named.source).collect();
     let streams = through.permitted(RESOURCES_FEATURE).into_iter().map(|named| {
         let has_prompts = prompts.contains(&named.source);

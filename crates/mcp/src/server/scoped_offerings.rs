@@ -18,6 +18,7 @@ use super::client_scope::{ClientScope, EndpointScope, PROMPTS_FEATURE, RESOURCES
 use super::naming;
 use crate::client_link::RequestingClient;
 use crate::offering::{OfferingRegistry, ServerOffering};
+use crate::protocol_era::ProtocolEra;
 
 /// Timeout for one upstream's list when all are listed. A slower upstream is left out.
 const LIST_TIMEOUT: Duration = Duration::from_secs(10);
@@ -47,6 +48,8 @@ pub(crate) struct ScopedOfferings<'a> {
     pub(crate) engine: &'a Engine,
     pub(crate) offerings: &'a dyn OfferingRegistry,
     pub(crate) scope: &'a ClientScope,
+    /// The era in which the client reaches servers of both.
+    pub(crate) era: ProtocolEra,
 }
 
 impl ScopedOfferings<'_> {
@@ -54,12 +57,15 @@ impl ScopedOfferings<'_> {
     pub(crate) fn permitted(&self, what: &str) -> Vec<SourceOffering> {
         let named = match &self.scope.scope {
             EndpointScope::Source(source) => {
-                let offering = self.offerings.offering(source);
+                let offering = self.offerings.offering(source, self.era);
                 offering.map(|offering| (source.clone(), offering, true)).into_iter().collect::<Vec<_>>()
             }
-            EndpointScope::Everything => {
-                self.offerings.all().into_iter().map(|(source, offering)| (source, offering, false)).collect()
-            }
+            EndpointScope::Everything => self
+                .offerings
+                .all(self.era)
+                .into_iter()
+                .map(|(source, offering)| (source, offering, false))
+                .collect(),
         };
         named
             .into_iter()
@@ -71,7 +77,7 @@ impl ScopedOfferings<'_> {
     /// The upstream of the endpoint, if the endpoint shows a single source.
     pub(crate) fn single_upstream(&self) -> Option<Arc<dyn ServerOffering>> {
         match &self.scope.scope {
-            EndpointScope::Source(source) => self.offerings.offering(source),
+            EndpointScope::Source(source) => self.offerings.offering(source, self.era),
             EndpointScope::Everything => None,
         }
     }

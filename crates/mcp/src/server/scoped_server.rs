@@ -9,6 +9,7 @@ use super::McpServerState;
 use super::client_scope::ClientScope;
 use super::scoped_offerings::{ScopedOfferings, resource_not_found};
 use crate::offering::SubscriptionGuard;
+use crate::protocol_era::ProtocolEra;
 
 /// The server's state, and the scope of the client that it serves. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -18,18 +19,20 @@ pub(crate) struct ScopedServer {
 }
 
 impl ScopedServer {
-    /// The features beyond tools in this scope.
-    pub(crate) fn offerings(&self) -> ScopedOfferings<'_> {
+    /// The features beyond tools in this scope, for a client that reaches servers of both eras in this one.
+    pub(crate) fn offerings(&self, era: ProtocolEra) -> ScopedOfferings<'_> {
         ScopedOfferings {
             engine: &self.shared.engine,
             offerings: self.shared.offerings.as_ref(),
             scope: &self.scope,
+            era,
         }
     }
 
     /// The server's description of itself for clients of 2026-07-28.
     pub(crate) fn config(&self) -> ServerConfig {
-        let offerings = self.offerings();
+        // Facts of a server are those of its first connection.
+        let offerings = self.offerings(ProtocolEra::Stateless);
         let mut capabilities: ServerCapabilities = offerings.capabilities();
         capabilities.tools.get_or_insert_with(Default::default).list_changed = Some(true);
         let extensions = capabilities.extensions.get_or_insert_with(Default::default);
@@ -49,8 +52,12 @@ impl ScopedServer {
     ///
     /// # Errors
     /// The error for the client.
-    pub(crate) async fn subscribe_resource(&self, uri: &str) -> Result<SubscriptionGuard, ErrorData> {
-        let found = self.offerings().resolve_resource(uri).map(|(named, own)| (named, own.to_owned()));
+    pub(crate) async fn subscribe_resource(
+        &self,
+        era: ProtocolEra,
+        uri: &str,
+    ) -> Result<SubscriptionGuard, ErrorData> {
+        let found = self.offerings(era).resolve_resource(uri).map(|(named, own)| (named, own.to_owned()));
         let (named, own) = found.ok_or_else(|| resource_not_found(uri))?;
         named.offering.subscribe(&own).await
     }

@@ -19,6 +19,7 @@ use super::outgoing::to_json;
 use super::protocol;
 use super::scoped_server::ScopedServer;
 use super::server_requests::ServerRequests;
+use crate::protocol_era::ProtocolEra;
 
 /// Maximum number of resources that one client may subscribe to.
 pub(crate) const MAX_SUBSCRIPTIONS: usize = 256;
@@ -108,6 +109,14 @@ impl ClientSession {
         self.client.lock().clone()
     }
 
+    /// The era in which the client reaches servers of both.
+    fn upstream_era(&self) -> ProtocolEra {
+        let client = self.client.lock();
+        let era =
+            client.as_ref().map(|client| ProtocolEra::for_client(&client.version, &client.capabilities));
+        era.unwrap_or(ProtocolEra::Stateless)
+    }
+
     /// Sets the client, and returns the result of `initialize`.
     pub(crate) fn initialize(&self, client: DeclaredClient) -> String {
         let mut config = self.server.config();
@@ -167,7 +176,7 @@ impl ClientSession {
     /// Requests log messages of this level and above.
     pub(crate) async fn set_log_level(&self, level: LoggingLevel) {
         let mut levels = Vec::new();
-        for named in self.server.offerings().permitted(RESOURCES_FEATURE) {
+        for named in self.server.offerings(self.upstream_era()).permitted(RESOURCES_FEATURE) {
             let logs = named.offering.facts().is_some_and(|facts| facts.capabilities.logging.is_some());
             // A disconnected upstream gets the level when it reconnects.
             if logs && let Ok(level) = named.offering.request_log_level(level).await {
@@ -197,7 +206,7 @@ impl ClientSession {
                 None,
             ));
         }
-        let subscription = self.server.subscribe_resource(&uri).await?;
+        let subscription = self.server.subscribe_resource(self.upstream_era(), &uri).await?;
         let before = self.subscriptions.lock().resources.insert(uri, subscription);
         drop(before);
         Ok(())
@@ -219,7 +228,8 @@ impl ClientSession {
         let reader = NotificationSink::Session(Arc::clone(&self.sink), Arc::clone(&self.subscriptions));
         let shared = &self.server.shared;
         let (engine, offerings) = (Arc::clone(&shared.engine), Arc::clone(&shared.offerings));
-        let following = forward_notifications(engine, offerings, self.server.scope.clone(), reader);
+        let following =
+            forward_notifications(engine, offerings, self.server.scope.clone(), self.upstream_era(), reader);
         tokio::spawn(async move {
             tokio::select! {
                 () = following => {}

@@ -23,15 +23,17 @@ use self::questions::ask_client;
 use self::task::TaskFollower;
 use self::task_state::TaskState;
 use super::capabilities;
+use super::client_connection::RequestRoute;
+use super::client_group::ServedClients;
 use super::connection::{TaskAttachment, UpstreamConnection};
 use super::error::UpstreamError;
 use super::exchange::UpstreamExchange;
+use super::log_level::LogLevelRequest;
 use super::server::Upstream;
-use super::status::ProtocolEra;
 use super::task_requirement::TaskRequirement;
 use super::transport::OutgoingRequest;
 use crate::client_link::{InputRequestError, RequestingClient};
-use crate::offering::{ServerOffering as _, SubscriptionGuard};
+use crate::protocol_era::ProtocolEra;
 
 /// Maximum number of rounds of one request (2026-07-28, "Multi round-trip requests").
 const MAX_ROUNDS: u32 = 10;
@@ -142,9 +144,10 @@ enum RoundOutcome {
     Task(TaskState),
 }
 
-/// Sends a request and returns its result.
+/// Sends a request for a client of this era, and returns its result.
 pub(super) async fn call_upstream(
     upstream: &Arc<Upstream>,
+    era: ProtocolEra,
     request: UpstreamRequest<'_>,
     client: Option<&Arc<dyn RequestingClient>>,
     context: Option<&CallContext>,
@@ -159,15 +162,17 @@ pub(super) async fn call_upstream(
         Some(level) => request_log_level(upstream, level).await,
         None => None,
     };
+    let mut route = RequestRoute::new(era);
     for number in 1..=MAX_ROUNDS {
-        let mut sent = send_round(upstream, &request, &round, client, given.as_ref(), context).await;
+        let mut sent =
+            send_round(upstream, &mut route, &request, &round, client, given.as_ref(), context).await;
         if let Err(refusal) = &sent
             && !round.is_task
             && request.task.is_some_and(|task| task.learn_from(refusal))
         {
             // Nothing has run.
             round.is_task = true;
-            sent = send_round(upstream, &request, &round, client, given.as_ref(), context).await;
+            sent = send_round(upstream, &mut route, &request, &round, client, given.as_ref(), context).await;
         }
         let raw = sent?;
         let attachment = round.attachment.lock().take();
@@ -181,7 +186,9 @@ pub(super) async fn call_upstream(
                     None => UpstreamExchange::new(client.cloned(), context.cloned()),
                 };
                 let capabilities = given.map(|given| given.capabilities).unwrap_or_default();
-                let follower = TaskFollower::new(upstream, exchange, capabilities, attachment, &created)?;
+                let usage = route.into_usage();
+                let follower =
+                    TaskFollower::new(upstream, usage, exchange, capabilities, attachment, &created)?;
                 // Rare, so it should not enlarge the future of every call.
                 return Box::pin(follower.follow(created)).await;
             }
@@ -218,39 +225,40 @@ impl<'a> ClientRequestMeta<'a> {
 }
 
 /// Tells a server of the older era the log level that the client wants.
-async fn request_log_level(upstream: &Arc<Upstream>, level: LoggingLevel) -> Option<SubscriptionGuard> {
+async fn request_log_level(upstream: &Arc<Upstream>, level: LoggingLevel) -> Option<LogLevelRequest> {
     let is_older = upstream.connection().is_some_and(|connection| !connection.is_stateless());
     // The request works without the server's log.
-    if is_older { upstream.request_log_level(level).await.ok() } else { None }
+    if is_older { upstream.request_log_level(ServedClients::All, level).await.ok() } else { None }
 }
 
 /// Sends one round. If the request can't have run because the MCP session expired, it is sent once more in a new
 /// session.
 async fn send_round(
     upstream: &Arc<Upstream>,
+    route: &mut RequestRoute,
     request: &UpstreamRequest<'_>,
     round: &RoundTripParams,
     client: Option<&Arc<dyn RequestingClient>>,
     given: Option<&ClientRequestMeta<'_>>,
     context: Option<&CallContext>,
 ) -> Result<RawJson, UpstreamError> {
-    let connection = upstream.wait_connected(None).await?;
-    let sent = send_on_connection(&connection, request, round, client, given, context).await;
+    let connection = &route.connect(upstream, None).await?;
+    let sent = send_on_connection(connection, request, round, client, given, context).await;
     let is_gone = match &sent {
         Err(UpstreamError::SessionExpired(_)) => true,
         // The connection closed before the request was sent.
         Err(UpstreamError::NotConnected(_)) => connection.is_closed(),
         _ => false,
     };
-    let is_plain_refusal = is_plain_refusal(&connection, &sent);
+    let is_plain_refusal = is_plain_refusal(connection, &sent);
     if is_plain_refusal && let Err(fault) = &sent {
         connection.fail(UpstreamError::SessionExpired(fault.to_string()));
     }
     if !is_gone && !is_plain_refusal {
         return sent;
     }
-    let connection = upstream.wait_connected(Some(&connection)).await?;
-    let sent = send_on_connection(&connection, request, round, client, given, context).await;
+    let connection = &route.connect(upstream, Some(connection)).await?;
+    let sent = send_on_connection(connection, request, round, client, given, context).await;
     if is_plain_refusal && matches!(sent, Err(UpstreamError::Status(StatusCode::BAD_REQUEST, _))) {
         // The server means the request, not the session.
         connection.server().mark_plain_refusals_ordinary();
@@ -301,7 +309,7 @@ async fn send_on_connection(
     }
     let level = given
         .and_then(|given| given.log_level)
-        .or_else(|| connection.server().interest().lock().lowest_level());
+        .or_else(|| connection.clients().interest().lock().lowest_level());
     let no_meta = serde_json::Map::new();
     let mut said = given.map(|given| (given.meta, &given.capabilities));
     let capabilities;

@@ -28,7 +28,7 @@ pub(super) async fn follow_changes(connection: &Arc<UpstreamConnection>) {
     let wants = async {
         match connection.is_stateless() {
             true => listen(server, connection).await,
-            false => restore_interest(server, connection).await,
+            false => restore_interest(connection).await,
         }
     };
     tokio::join!(wants, update_counts(server, connection));
@@ -57,12 +57,12 @@ async fn update_counts(server: &ServerContext, connection: &Arc<UpstreamConnecti
 }
 
 /// Tells a server of the older era the clients' interest again after a reconnect.
-async fn restore_interest(server: &ServerContext, connection: &Arc<UpstreamConnection>) {
+pub(super) async fn restore_interest(connection: &Arc<UpstreamConnection>) {
     let (watched, level) = {
-        let wanted = server.interest().lock();
+        let wanted = connection.clients().interest().lock();
         (wanted.watched_resources(), wanted.lowest_level())
     };
-    let limit = server.deps().settings.request_timeout;
+    let limit = connection.server().deps().settings.request_timeout;
     if let Some(level) = level {
         // A server without a log ignores the level.
         let _ = timeout(limit, set_level(connection, level)).await;
@@ -77,17 +77,18 @@ async fn restore_interest(server: &ServerContext, connection: &Arc<UpstreamConne
 
 /// Listens to the changes that a server of the newer era offers and clients want.
 async fn listen(server: &ServerContext, connection: &Arc<UpstreamConnection>) {
+    let clients = connection.clients();
     let mut backoff = ReconnectBackoff::new(MAX_LISTEN_BACKOFF);
     // True while changes may have been missed.
     let mut is_behind = true;
     loop {
-        let Some(filter) = subscription_filter(server, connection) else {
-            server.interest_changed().notified().await;
+        let Some(filter) = subscription_filter(connection) else {
+            clients.interest_changed().notified().await;
             continue;
         };
         let mut listening = Box::pin(open_subscription(connection, filter));
         let result = loop {
-            let acknowledged = server.acknowledged().notified();
+            let acknowledged = clients.acknowledged().notified();
             tokio::select! {
                 result = &mut listening => break result,
                 () = acknowledged => {
@@ -96,11 +97,11 @@ async fn listen(server: &ServerContext, connection: &Arc<UpstreamConnection>) {
                         server.mark_tools_changed();
                     }
                 }
-                () = server.interest_changed().notified() => {
+                () = clients.interest_changed().notified() => {
                     sleep(DEBOUNCE).await;
-                    let Some(filter) = subscription_filter(server, connection) else { continue };
+                    let Some(filter) = subscription_filter(connection) else { continue };
                     // The open subscription stays until the next one is acknowledged.
-                    let acknowledged = server.acknowledged().notified();
+                    let acknowledged = clients.acknowledged().notified();
                     let mut next = Box::pin(open_subscription(connection, filter));
                     let early = tokio::select! {
                         result = &mut next => Some(result),
@@ -118,12 +119,12 @@ async fn listen(server: &ServerContext, connection: &Arc<UpstreamConnection>) {
         match result {
             Err(UpstreamError::RpcError(error)) => {
                 connection.log_anomaly(&format!("subscriptions/listen failed: {}", error.message));
-                server.interest_changed().notified().await;
+                clients.interest_changed().notified().await;
             }
             Err(UpstreamError::Status(status, _)) if status.is_client_error() => {
                 connection
                     .log_anomaly(&format!("subscriptions/listen failed: HTTP status {}", status.as_u16()));
-                server.interest_changed().notified().await;
+                clients.interest_changed().notified().await;
             }
             _ => sleep(backoff.next(false)).await,
         }
@@ -139,10 +140,7 @@ async fn open_subscription(
 }
 
 /// The filter of the subscription; `None` if there is nothing to listen for.
-fn subscription_filter(
-    server: &ServerContext,
-    connection: &UpstreamConnection,
-) -> Option<SubscriptionFilter> {
+fn subscription_filter(connection: &UpstreamConnection) -> Option<SubscriptionFilter> {
     let can = &connection.negotiated()?.facts.capabilities;
     let on = |can: Option<bool>| can.filter(|can| *can);
     let mut filter = SubscriptionFilter::new();
@@ -150,7 +148,7 @@ fn subscription_filter(
     filter.prompts_list_changed = on(can.prompts.as_ref().and_then(|prompts| prompts.list_changed));
     if let Some(resources) = &can.resources {
         filter.resources_list_changed = on(resources.list_changed);
-        let watched = server.interest().lock().watched_resources();
+        let watched = connection.clients().interest().lock().watched_resources();
         filter.resource_subscriptions = Some(watched).filter(|watched| !watched.is_empty());
     }
     (filter != SubscriptionFilter::new()).then_some(filter)

@@ -20,16 +20,17 @@ use toolway_types::RawJson;
 
 use self::followed_tasks::FollowedTasks;
 pub(super) use self::followed_tasks::TaskAttachment;
+use super::client_group::{ClientGroup, ServedClients};
 use super::error::UpstreamError;
 use super::exchange::{MessageOrigin, UpstreamExchange};
 use super::frame::{self, IncomingMessage, UnreadableMessage};
 use super::meta::MetaWriter;
 use super::server_context::ServerContext;
-use super::status::ProtocolEra;
 use super::transport::message_handler::MessageHandler;
 use super::transport::{McpTransport, OutgoingRequest};
 use crate::client_link::RequestingClient;
-use crate::offering::ServerFacts;
+use crate::offering::{ServerFacts, UpstreamEvent};
+use crate::protocol_era::ProtocolEra;
 
 /// Maximum number of a server's requests to handle at a time.
 const MAX_SERVER_REQUESTS: usize = 64;
@@ -41,6 +42,7 @@ const LATE_MESSAGE_WINDOW: Duration = Duration::from_millis(250);
 /// A connection to a server.
 pub(super) struct UpstreamConnection {
     server: Arc<ServerContext>,
+    served: ServedClients,
     transport: McpTransport,
     ids: AtomicU64,
     negotiated: OnceLock<NegotiatedProtocol>,
@@ -72,10 +74,15 @@ impl std::fmt::Debug for UpstreamConnection {
 }
 
 impl UpstreamConnection {
-    pub(super) fn new(server: Arc<ServerContext>, transport: McpTransport) -> Arc<Self> {
+    pub(super) fn new(
+        server: Arc<ServerContext>,
+        served: ServedClients,
+        transport: McpTransport,
+    ) -> Arc<Self> {
         let meta = MetaWriter::new(&server.deps().client_name, &server.deps().client_version);
         Arc::new(Self {
             server,
+            served,
             transport,
             ids: AtomicU64::new(1),
             negotiated: OnceLock::new(),
@@ -91,6 +98,21 @@ impl UpstreamConnection {
 
     pub(super) fn server(&self) -> &Arc<ServerContext> {
         &self.server
+    }
+
+    /// The kind of clients that the connection serves.
+    pub(super) fn served(&self) -> ServedClients {
+        self.served
+    }
+
+    /// The clients that the connection serves.
+    pub(super) fn clients(&self) -> &ClientGroup {
+        self.server.clients(self.served)
+    }
+
+    /// Sends an event to the clients that the connection serves.
+    pub(super) fn emit(&self, event: UpstreamEvent) {
+        self.server.emit(self.served, event);
     }
 
     pub(super) fn transport(&self) -> &McpTransport {
@@ -172,7 +194,7 @@ impl UpstreamConnection {
             if !members.is_empty() {
                 params.push(',');
             }
-            let level = self.server.interest().lock().lowest_level();
+            let level = self.clients().interest().lock().lowest_level();
             self.meta.write(&mut params, None, Some(ProtocolEra::Stateless), None, level);
         }
         params.push('}');

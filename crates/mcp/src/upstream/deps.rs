@@ -76,6 +76,8 @@ pub struct UpstreamSettings {
     pub max_backoff: Duration,
     /// Uptime of a connection after which the delays start small again.
     pub stable_after: Duration,
+    /// Time after which an unused second connection, for clients of the older era, is closed.
+    pub older_idle_timeout: Duration,
     /// Maximum length of a message, in bytes.
     pub max_message_bytes: usize,
     /// Maximum number of tools of one server.
@@ -95,6 +97,7 @@ impl Default for UpstreamSettings {
             stop_timeout: Duration::from_secs(2),
             max_backoff: Duration::from_secs(60),
             stable_after: Duration::from_secs(60),
+            older_idle_timeout: Duration::from_secs(300),
             max_message_bytes: 32 << 20,
             max_tools: 2000,
             max_pages: 100,

@@ -13,9 +13,10 @@ use super::capabilities;
 use super::connection::{NegotiatedProtocol, UpstreamConnection};
 use super::error::UpstreamError;
 use super::frame;
-use super::status::ProtocolEra;
 use super::transport::OutgoingRequest;
+use crate::definition::EraMode;
 use crate::offering::ServerFacts;
+use crate::protocol_era::ProtocolEra;
 
 /// The version without `initialize`.
 const STATELESS: ProtocolVersion = ProtocolVersion::V_2026_07_28;
@@ -31,6 +32,12 @@ pub(super) async fn perform_handshake(
         true => initialize(connection).await?,
         false => detect_era(connection, probe).await?,
     };
+    if settled.era == ProtocolEra::Handshake && connection.server().definition().era == EraMode::Newer {
+        let version = settled.facts.protocol_version.as_str();
+        let text =
+            format!("it speaks MCP {version}, and its definition requires 2026-07-28 (era = \"2026\")");
+        return Err(UpstreamError::Malformed(text));
+    }
     connection.set_negotiated(settled.clone());
     if settled.era == ProtocolEra::Handshake {
         const INITIALIZED: &str = "notifications/initialized";

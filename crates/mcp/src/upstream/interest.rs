@@ -53,6 +53,11 @@ impl UpstreamInterest {
         }
     }
 
+    /// Returns true if a client watches this resource.
+    pub(super) fn is_watched(&self, uri: &str) -> bool {
+        self.resources.contains_key(uri)
+    }
+
     /// All watched resources.
     pub(super) fn watched_resources(&self) -> Vec<String> {
         self.resources.keys().cloned().collect()

@@ -10,11 +10,13 @@ use tokio_util::task::TaskTracker;
 use toolway_types::Slug;
 
 use super::deps::UpstreamDeps;
+use super::offering::UpstreamOffering;
 use super::server::Upstream;
 use super::status::UpstreamStatus;
 use super::supervisor::supervise;
 use crate::definition::ServerDefinition;
 use crate::offering::{OfferingRegistry, ServerOffering};
+use crate::protocol_era::ProtocolEra;
 
 /// The connections to all servers. Dropping it ends them.
 #[derive(Debug)]
@@ -116,15 +118,15 @@ impl Drop for UpstreamManager {
 }
 
 impl OfferingRegistry for UpstreamManager {
-    fn offering(&self, source: &Slug) -> Option<Arc<dyn ServerOffering>> {
-        self.get(source).map(|upstream| Arc::new(upstream) as Arc<dyn ServerOffering>)
+    fn offering(&self, source: &Slug, era: ProtocolEra) -> Option<Arc<dyn ServerOffering>> {
+        self.get(source).map(|upstream| UpstreamOffering::for_era(upstream, era))
     }
 
-    fn all(&self) -> Vec<(Slug, Arc<dyn ServerOffering>)> {
+    fn all(&self, era: ProtocolEra) -> Vec<(Slug, Arc<dyn ServerOffering>)> {
         let running = self.upstreams.lock();
         let all = running.iter();
         all.map(|(slug, running)| {
-            (slug.clone(), Arc::new(Arc::clone(&running.upstream)) as Arc<dyn ServerOffering>)
+            (slug.clone(), UpstreamOffering::for_era(Arc::clone(&running.upstream), era))
         })
         .collect()
     }

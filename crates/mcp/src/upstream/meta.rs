@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use rmcp::model::{ClientCapabilities, Implementation, LoggingLevel};
 use serde_json::{Map, Value};
 
-use super::status::ProtocolEra;
+use crate::protocol_era::ProtocolEra;
 
 /// The prefix of MCP's own keys, which apply only between two neighbours.
 const RESERVED_PREFIX: &str = "io.modelcontextprotocol/";

@@ -10,19 +10,20 @@ use parking_lot::Mutex;
 use secrecy::SecretString;
 use tokio::time::timeout;
 
+use super::client_group::ServedClients;
 use super::connection::UpstreamConnection;
 use super::error::UpstreamError;
 use super::handshake::perform_handshake;
 use super::secrets::resolve_values;
 use super::server_context::ServerContext;
-use super::status::ProtocolEra;
 use super::transport::McpTransport;
 use super::transport::endpoint::HttpEndpoint;
 use super::transport::http::StreamableHttpTransport;
 use super::transport::process::{self, LaunchCommand, ServerProcess, exit_message};
 use super::transport::sse::{self, SseTransport};
 use super::transport::stdio::{self, StdioTransport};
-use crate::definition::TransportMode;
+use crate::definition::{EraMode, TransportMode};
+use crate::protocol_era::ProtocolEra;
 
 /// Time to wait for the exit status of a program.
 const EXIT_REASON_TIMEOUT: Duration = Duration::from_millis(300);
@@ -49,20 +50,27 @@ impl Drop for PumpTask {
 /// Connects to a server. `is_old` is true if the server is known to be of the older era, and is updated.
 pub(super) async fn open_connection(
     server: &Arc<ServerContext>,
+    served: ServedClients,
     is_old: &mut bool,
 ) -> Result<OpenConnection, UpstreamError> {
     let definition = server.definition();
     match (&definition.command, &definition.url) {
-        (Some(command), None) => open_program(server, command.clone(), is_old).await,
-        (None, Some(url)) => open_address(server, url).await,
+        (Some(command), None) => open_program(server, served, command.clone(), is_old).await,
+        (None, Some(url)) => open_address(server, served, url).await,
         _ => Err(UpstreamError::InvalidDefinition(
             "it has neither a command nor an address, or both".to_owned(),
         )),
     }
 }
 
+/// Returns true if the connection must be of the older era.
+fn needs_older_era(server: &ServerContext, served: ServedClients) -> bool {
+    served == ServedClients::Older || server.definition().era == EraMode::Older
+}
+
 async fn open_program(
     server: &Arc<ServerContext>,
+    served: ServedClients,
     command: String,
     is_old: &mut bool,
 ) -> Result<OpenConnection, UpstreamError> {
@@ -88,10 +96,11 @@ async fn open_program(
         tokio::spawn(process::log_stderr(stderr, Arc::clone(server.log())));
     }
     let (pipes, ends) = StdioTransport::new(stdout, stdin, parts.settings.max_message_bytes);
-    let connection = UpstreamConnection::new(Arc::clone(server), McpTransport::Stdio(pipes));
+    let connection = UpstreamConnection::new(Arc::clone(server), served, McpTransport::Stdio(pipes));
     let pump = spawn_pump(&connection, stdio::pump(Arc::clone(&connection), ends));
     let opened = OpenConnection { connection, process: Mutex::new(Some(process)), _pump: Some(pump) };
-    let shaken = perform_handshake(&opened.connection, parts.settings.probe_timeout, *is_old).await;
+    let skips_discover = *is_old || needs_older_era(server, served);
+    let shaken = perform_handshake(&opened.connection, parts.settings.probe_timeout, skips_discover).await;
     match shaken {
         Ok(settled) => {
             *is_old = settled.era == ProtocolEra::Handshake && *is_old;
@@ -111,7 +120,11 @@ async fn open_program(
     }
 }
 
-async fn open_address(server: &Arc<ServerContext>, url: &str) -> Result<OpenConnection, UpstreamError> {
+async fn open_address(
+    server: &Arc<ServerContext>,
+    served: ServedClients,
+    url: &str,
+) -> Result<OpenConnection, UpstreamError> {
     let parts = server.deps();
     let definition = server.definition();
     let make = Arc::clone(&parts.http);
@@ -128,8 +141,9 @@ async fn open_address(server: &Arc<ServerContext>, url: &str) -> Result<OpenConn
     let mut refusal = None;
     if definition.transport != TransportMode::Sse {
         let transport = McpTransport::StreamableHttp(StreamableHttpTransport::new(at()?, limit));
-        let connection = UpstreamConnection::new(Arc::clone(server), transport);
-        match perform_handshake(&connection, parts.settings.probe_timeout, false).await {
+        let connection = UpstreamConnection::new(Arc::clone(server), served, transport);
+        let skips_discover = needs_older_era(server, served);
+        match perform_handshake(&connection, parts.settings.probe_timeout, skips_discover).await {
             Ok(_) => return Ok(OpenConnection { connection, process: Mutex::default(), _pump: None }),
             // The response of an older server to a POST.
             Err(
@@ -137,7 +151,10 @@ async fn open_address(server: &Arc<ServerContext>, url: &str) -> Result<OpenConn
                     StatusCode::BAD_REQUEST | StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED,
                     _,
                 ),
-            ) if definition.transport == TransportMode::Auto && connection.negotiated().is_none() => {
+            ) if definition.transport == TransportMode::Auto
+                && served == ServedClients::All
+                && connection.negotiated().is_none() =>
+            {
                 refusal = Some(fault);
             }
             Err(fault) => return Err(fault),
@@ -149,7 +166,7 @@ async fn open_address(server: &Arc<ServerContext>, url: &str) -> Result<OpenConn
         Err(fault @ UpstreamError::Status(..)) => return Err(refusal.unwrap_or(fault)),
         Err(fault) => return Err(fault),
     };
-    let connection = UpstreamConnection::new(Arc::clone(server), McpTransport::Sse(sse));
+    let connection = UpstreamConnection::new(Arc::clone(server), served, McpTransport::Sse(sse));
     let pump = spawn_pump(&connection, sse::pump(Arc::clone(&connection), messages));
     perform_handshake(&connection, parts.settings.probe_timeout, true).await?;
     Ok(OpenConnection { connection, process: Mutex::default(), _pump: Some(pump) })

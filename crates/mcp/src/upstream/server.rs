@@ -10,6 +10,7 @@ use super::connection::UpstreamConnection;
 use super::deps::UpstreamDeps;
 use super::error::UpstreamError;
 use super::log::ServerLog;
+use super::older_connection::OlderConnection;
 use super::server_context::ServerContext;
 use super::status::{UpstreamState, UpstreamStatus};
 use crate::definition::ServerDefinition;
@@ -18,6 +19,7 @@ use crate::definition::ServerDefinition;
 pub struct Upstream {
     server: Arc<ServerContext>,
     connection: watch::Sender<Option<Arc<UpstreamConnection>>>,
+    older: OlderConnection,
     reconnect_requested: Notify,
     stop_token: CancellationToken,
 }
@@ -33,6 +35,7 @@ impl Upstream {
         Arc::new(Self {
             server: ServerContext::new(slug, definition, deps),
             connection: watch::Sender::new(None),
+            older: OlderConnection::new(),
             reconnect_requested: Notify::new(),
             stop_token: CancellationToken::new(),
         })
@@ -64,11 +67,17 @@ impl Upstream {
 
     /// Reconnects immediately.
     pub fn reconnect(&self) {
+        self.older.reconnect();
         self.reconnect_requested.notify_one();
     }
 
     pub(super) fn server(&self) -> &Arc<ServerContext> {
         &self.server
+    }
+
+    /// The second connection, for clients of the older era.
+    pub(super) fn older(&self) -> &OlderConnection {
+        &self.older
     }
 
     pub(super) fn stop(&self) {

@@ -4,18 +4,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
-use tokio::sync::{Notify, broadcast};
+use tokio::sync::Notify;
 use toolway_types::Slug;
 
+use super::client_group::{ClientGroup, ServedClients};
 use super::deps::UpstreamDeps;
-use super::interest::UpstreamInterest;
 use super::log::ServerLog;
 use super::status::{SkippedTool, UpstreamProblem, UpstreamState, UpstreamStatus};
 use crate::definition::ServerDefinition;
 use crate::offering::UpstreamEvent;
-
-/// Maximum number of events that wait for a slow receiver.
-const EVENT_CAPACITY: usize = 256;
 
 /// The definition, status, log and change signals of one server. It outlives each connection.
 pub(super) struct ServerContext {
@@ -24,12 +21,8 @@ pub(super) struct ServerContext {
     deps: Arc<UpstreamDeps>,
     status: Mutex<UpstreamStatus>,
     log: Arc<ServerLog>,
-    events: broadcast::Sender<UpstreamEvent>,
-    interest: Mutex<UpstreamInterest>,
-    /// Notified when `interest` changes.
-    interest_changed: Notify,
-    /// Notified when the server acknowledges a subscription.
-    acknowledged: Notify,
+    clients: ClientGroup,
+    older_clients: ClientGroup,
     tools_changed: Notify,
     others_changed: Notify,
     /// Set once a new session did not help against HTTP status 400.
@@ -67,10 +60,8 @@ impl ServerContext {
             deps,
             status: Mutex::new(status),
             log: Arc::default(),
-            events: broadcast::Sender::new(EVENT_CAPACITY),
-            interest: Mutex::default(),
-            interest_changed: Notify::new(),
-            acknowledged: Notify::new(),
+            clients: ClientGroup::new(),
+            older_clients: ClientGroup::new(),
             tools_changed: Notify::new(),
             others_changed: Notify::new(),
             are_plain_refusals_ordinary: AtomicBool::new(false),
@@ -97,16 +88,12 @@ impl ServerContext {
         &self.log
     }
 
-    pub(super) fn interest(&self) -> &Mutex<UpstreamInterest> {
-        &self.interest
-    }
-
-    pub(super) fn interest_changed(&self) -> &Notify {
-        &self.interest_changed
-    }
-
-    pub(super) fn acknowledged(&self) -> &Notify {
-        &self.acknowledged
+    /// The clients of a connection.
+    pub(super) fn clients(&self, served: ServedClients) -> &ClientGroup {
+        match served {
+            ServedClients::All => &self.clients,
+            ServedClients::Older => &self.older_clients,
+        }
     }
 
     /// Returns true if HTTP status 400 without a reason does not mean that the session is lost.
@@ -127,15 +114,9 @@ impl ServerContext {
         self.tools_changed.notified().await;
     }
 
-    pub(super) fn mark_prompts_changed(&self) {
+    /// Marks a change of the prompts, the resources or the resource templates.
+    pub(super) fn mark_others_changed(&self) {
         self.others_changed.notify_one();
-        self.emit(UpstreamEvent::PromptListChanged);
-    }
-
-    /// Marks a change of the resources or of the resource templates.
-    pub(super) fn mark_resources_changed(&self) {
-        self.others_changed.notify_one();
-        self.emit(UpstreamEvent::ResourceListChanged);
     }
 
     /// Waits for a change of the prompts or resources.
@@ -143,13 +124,17 @@ impl ServerContext {
         self.others_changed.notified().await;
     }
 
-    pub(super) fn subscribe_events(&self) -> broadcast::Receiver<UpstreamEvent> {
-        self.events.subscribe()
-    }
-
-    /// Sends an event to all receivers, if there are any.
-    pub(super) fn emit(&self, event: UpstreamEvent) {
-        let _ = self.events.send(event);
+    /// Sends an event of a connection to the clients that it serves.
+    pub(super) fn emit(&self, from: ServedClients, event: UpstreamEvent) {
+        match from {
+            ServedClients::Older => self.older_clients.emit(event),
+            ServedClients::All => {
+                if !self.older_clients.gets_itself(&event) {
+                    self.older_clients.emit(event.clone());
+                }
+                self.clients.emit(event);
+            }
+        }
     }
 
     pub(super) fn update_status(&self, change: impl FnOnce(&mut UpstreamStatus)) {

@@ -2,6 +2,8 @@
 
 use toolway_types::Slug;
 
+use crate::protocol_era::ProtocolEra;
+
 /// The state of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UpstreamState {
@@ -27,26 +29,6 @@ impl UpstreamState {
             Self::Failed => "failed",
             Self::NeedsLogin => "needs_login",
             Self::Disabled => "disabled",
-        }
-    }
-}
-
-/// The two eras of MCP, with different ways of connecting.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ProtocolEra {
-    /// Each request is self-contained (2026-07-28).
-    Stateless,
-    /// A session starts with `initialize` (up to 2025-11-25).
-    Handshake,
-}
-
-impl ProtocolEra {
-    /// The name of the era.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Stateless => "stateless",
-            Self::Handshake => "handshake",
         }
     }
 }

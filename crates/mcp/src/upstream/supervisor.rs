@@ -10,8 +10,10 @@ use tracing::Instrument as _;
 
 use super::backoff::ReconnectBackoff;
 use super::change_listener::follow_changes;
+use super::client_group::ServedClients;
 use super::connection::UpstreamConnection;
 use super::error::UpstreamError;
+use super::older_supervisor::supervise_older;
 use super::open_connection::{OpenConnection, open_connection};
 use super::server::Upstream;
 use super::status::UpstreamState;
@@ -34,7 +36,8 @@ pub(super) async fn supervise(upstream: Arc<Upstream>, before: Option<JoinHandle
         return;
     }
     let span = tracing::info_span!("mcp", server = %upstream.slug());
-    reconnect_loop(&upstream).instrument(span).await;
+    let both = async { tokio::join!(reconnect_loop(&upstream), supervise_older(&upstream)) };
+    both.instrument(span).await;
     upstream.set_connection(None);
 }
 
@@ -112,7 +115,7 @@ async fn connect_once(
 ) -> (Option<UpstreamError>, Option<Duration>) {
     let settings = &upstream.server().deps().settings;
     let opened = tokio::select! {
-        opened = timeout(settings.connect_timeout, open_connection(upstream.server(), &mut known.is_handshake_only)) => opened,
+        opened = timeout(settings.connect_timeout, open_connection(upstream.server(), ServedClients::All, &mut known.is_handshake_only)) => opened,
         () = upstream.stop_token().cancelled() => return (None, None),
     };
     let opened = match opened {
@@ -146,7 +149,7 @@ async fn connect_once(
     connection
         .fail(fault.clone().unwrap_or_else(|| UpstreamError::ConnectionLost("it was closed".to_owned())));
     opened.close(settings.stop_timeout).await;
-    upstream.server().emit(UpstreamEvent::Reconnected);
+    connection.emit(UpstreamEvent::Reconnected);
     (fault, Some(since.elapsed()))
 }
 
@@ -159,7 +162,8 @@ async fn announce_ready(
     register_tools(upstream, connection, known).await?;
     upstream.set_connected(connection);
     upstream.set_connection(Some(Arc::clone(connection)));
-    upstream.server().emit(UpstreamEvent::Reconnected);
+    upstream.older().retry();
+    connection.emit(UpstreamEvent::Reconnected);
     Ok(())
 }
 

@@ -15,6 +15,7 @@ use super::server::Upstream;
 use super::task_requirement::TaskRequirement;
 use crate::client_link::ClientLink;
 use crate::param_headers::{HeaderParam, argument_headers};
+use crate::protocol_era::ProtocolEra;
 
 /// A tool of an MCP server.
 pub(super) struct UpstreamTool {
@@ -51,7 +52,10 @@ impl Tool for UpstreamTool {
         };
         let client = ClientLink::of(context);
         let server = self.upstream.slug().as_str();
-        let raw = call_upstream(&self.upstream, request, client.as_ref(), Some(context)).await;
+        let era = client.as_ref().map_or(ProtocolEra::Stateless, |client| {
+            ProtocolEra::for_client(&client.protocol_version(), client.capabilities())
+        });
+        let raw = call_upstream(&self.upstream, era, request, client.as_ref(), Some(context)).await;
         let raw = raw.map_err(|no_result| no_result.into_tool_error(server))?;
         parse_result(raw).map_err(|error| {
             let error = shorten_error(&error);

@@ -202,6 +202,7 @@ type AnswerFn = Box<dyn Fn(InputRequests) -> Result<InputResponses, InputRequest
 /// A client that answers as a test wants.
 pub(crate) struct TestRequestingClient {
     pub(crate) capabilities: ClientCapabilities,
+    pub(crate) version: ProtocolVersion,
     pub(crate) meta: RequestMetaObject,
     pub(crate) initial_responses: Option<InputResponses>,
     pub(crate) answers: AnswerFn,
@@ -219,6 +220,7 @@ impl TestRequestingClient {
     pub(crate) fn with_capabilities(capabilities: Value, answers: AnswerFn) -> Self {
         Self {
             capabilities: serde_json::from_value(capabilities).unwrap(),
+            version: ProtocolVersion::V_2025_11_25,
             meta: RequestMetaObject::default(),
             initial_responses: None,
             answers,
@@ -247,7 +249,7 @@ impl RequestingClient for TestRequestingClient {
     }
 
     fn protocol_version(&self) -> ProtocolVersion {
-        ProtocolVersion::V_2025_11_25
+        self.version.clone()
     }
 
     fn meta(&self) -> &RequestMetaObject {

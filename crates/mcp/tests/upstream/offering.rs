@@ -10,6 +10,7 @@ use serde_json::json;
 use toolway_fake_mcp::{FakeMcp, FakeMcpOptions};
 use toolway_mcp::client_link::RequestingClient;
 use toolway_mcp::offering::{OfferingRegistry, ServerOffering, UpstreamEvent};
+use toolway_mcp::upstream::ProtocolEra;
 
 use crate::harness::{TIMEOUT, TestRequestingClient, UpstreamHarness, slug};
 
@@ -18,7 +19,7 @@ async fn start_servers() -> Vec<(FakeMcp, UpstreamHarness, Arc<dyn ServerOfferin
     for version in ["2026-07-28", "2025-11-25"] {
         let server = FakeMcp::start(FakeMcpOptions::with_versions(&[version])).await;
         let bench = UpstreamHarness::connected_at(server.url()).await;
-        let offering = bench.upstreams.offering(&slug("up")).unwrap();
+        let offering = bench.upstreams.offering(&slug("up"), ProtocolEra::Stateless).unwrap();
         all.push((server, bench, offering));
     }
     all

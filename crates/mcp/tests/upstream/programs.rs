@@ -97,7 +97,7 @@ def discover(id):
 "#;
 const LOOP: &str = "\nfor line in sys.stdin:\n    serve(line)\n";
 
-fn script(behaviour: &str) -> ServerDefinition {
+pub(crate) fn script(behaviour: &str) -> ServerDefinition {
     ServerDefinition {
         command: Some("python3".to_owned()),
         args: vec!["-c".to_owned(), [SERVER, behaviour, LOOP].concat()],
@@ -126,7 +126,7 @@ fn is_alive(pid: &str) -> bool {
     std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
 }
 
-async fn wait_until_dead(pid: &str) {
+pub(crate) async fn wait_until_dead(pid: &str) {
     let gone = async {
         while is_alive(pid) {
             tokio::time::sleep(Duration::from_millis(5)).await;

@@ -1,11 +1,12 @@
 //! Tools that ask the client one question and return the answer.
 
 use rmcp::ErrorData;
-use rmcp::model::{CallToolResponse, InputRequests};
+use rmcp::model::{CallToolResponse, ClientCapabilities, InputRequests};
 use serde_json::{Value, json};
 
 use super::{FakeToolCall, notifications, text_result};
 use crate::client_input::{self, InputOutcome};
+use crate::protocol_version::is_modern;
 
 pub(super) async fn call(call: &FakeToolCall<'_>) -> Result<CallToolResponse, ErrorData> {
     match call.request.name.as_ref() {
@@ -30,6 +31,19 @@ pub(super) async fn call(call: &FakeToolCall<'_>) -> Result<CallToolResponse, Er
                 &["username", "email"],
             );
             ask_and_report(call, question, "User response").await
+        }
+        "test_pushed_elicitation" => {
+            let question = elicitation("Who is there?", json!({"name": {"type": "string"}}), &["name"]);
+            let question = client_input::question(question);
+            if !client_input::can_be_asked(&call.cx, &question) {
+                let needed = ClientCapabilities::builder().enable_elicitation().build();
+                return Err(ErrorData::missing_required_client_capability(needed));
+            }
+            if is_modern(&call.cx) {
+                return Err(ErrorData::internal_error("no back-channel for elicitation/create", None));
+            }
+            let answer = client_input::ask_client(&call.cx, question).await?;
+            Ok(text_result(format!("Pushed: {answer}")).into())
         }
         "test_streaming_elicitation" => {
             notifications::send_progress(call, 10.0, "asking").await;

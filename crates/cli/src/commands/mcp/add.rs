@@ -12,7 +12,7 @@ use serde_json::json;
 use toolway_api::mcp_servers::McpServerDetail;
 use toolway_mcp::definition::import::secret_name;
 use toolway_mcp::definition::{
-    SECRET_PREFIX, ServerDefinition, TransportMode, check_name, is_secret_name, store,
+    EraMode, SECRET_PREFIX, ServerDefinition, TransportMode, check_name, is_secret_name, store,
 };
 use toolway_types::Slug;
 
@@ -61,6 +61,9 @@ pub(crate) struct AddMcpServerArgs {
     /// Transport of a server with a URL (default: auto)
     #[arg(long, value_enum, requires = "url")]
     transport: Option<McpTransportFlag>,
+    /// Era of MCP in which the gateway talks to the server (default: auto)
+    #[arg(long, value_enum)]
+    era: Option<McpEraFlag>,
     #[command(flatten)]
     oauth: McpOauthFlags,
     /// Allow the server to use the calling client's model (sampling)
@@ -88,6 +91,19 @@ enum McpTransportFlag {
     StreamableHttp,
     /// HTTP with SSE (2024-11-05)
     Sse,
+}
+
+/// Era of MCP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum McpEraFlag {
+    /// Detect the era; a server of both gets a second connection for older clients
+    Auto,
+    /// MCP 2025-11-25 or older, for all clients
+    #[value(name = "2025")]
+    Older,
+    /// MCP 2026-07-28, for all clients
+    #[value(name = "2026")]
+    Newer,
 }
 
 /// Names and values to store as secrets; `None` means that the value is read from standard input.
@@ -189,6 +205,11 @@ fn definition(slug: &Slug, args: &AddMcpServerArgs) -> CliResult<(ServerDefiniti
             None | Some(McpTransportFlag::Auto) => TransportMode::Auto,
             Some(McpTransportFlag::StreamableHttp) => TransportMode::StreamableHttp,
             Some(McpTransportFlag::Sse) => TransportMode::Sse,
+        },
+        era: match args.era {
+            None | Some(McpEraFlag::Auto) => EraMode::Auto,
+            Some(McpEraFlag::Older) => EraMode::Older,
+            Some(McpEraFlag::Newer) => EraMode::Newer,
         },
         sampling: args.sampling,
         roots: args.roots,

@@ -178,6 +178,10 @@ pub(crate) fn print_server(server: &McpServerDetail, context: &CliContext) -> Cl
         printer.paint(Style::Faint, &escape::line(&status.endpoint))
     ))?;
     printer.line(&format!("  {}", escape::line(&status_summary(status))))?;
+    let era = server.definition.get("era").and_then(|era| era.as_str());
+    if let Some(era) = era.filter(|era| *era != "auto") {
+        printer.line(&format!("  era: {}", escape::line(era)))?;
+    }
     for left_out in &status.left_out {
         printer.line(&format!(
             "  skipped: {}: {}",

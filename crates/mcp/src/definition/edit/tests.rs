@@ -21,14 +21,14 @@ fn a_new_file_has_a_head_and_a_table() {
 #[test]
 fn what_is_written_says_what_was_meant() {
     let definition: ServerDefinition = serde_json::from_value(serde_json::json!({
-        "url": "https://x.example/mcp", "transport": "sse", "headers": {"X-A b": "\"quoted\"\\ ä"}, "disabled": true,
+        "url": "https://x.example/mcp", "transport": "sse", "era": "2025", "headers": {"X-A b": "\"quoted\"\\ ä"}, "disabled": true,
         "sampling": true, "roots": true,
         "oauth": {"client_id": "c", "client_secret": "secret:s", "issuer": "https://i.example", "client_metadata_url": "https://m.example/c", "scopes": ["a", "b"]},
     }))
     .unwrap();
     let other: ServerDefinition = serde_json::from_value(serde_json::json!({
         "command": "/opt/x", "args": ["--a", "b c"], "env": {"A": "1"}, "cwd": "/srv/x", "url": "https://x.example",
-        "transport": "streamable-http",
+        "transport": "streamable-http", "era": "2026",
     }))
     .unwrap();
     let unattended: ServerDefinition = serde_json::from_value(serde_json::json!({

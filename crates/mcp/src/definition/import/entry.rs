@@ -9,7 +9,9 @@ use toolway_types::Slug;
 use super::placeholder::{braced_reference, reference};
 use super::secret_names::SecretNames;
 use super::{ImportedSecret, ImportedServer};
-use crate::definition::{OauthDefinition, SECRET_PREFIX, ServerDefinition, TransportMode, is_secret_name};
+use crate::definition::{
+    EraMode, OauthDefinition, SECRET_PREFIX, ServerDefinition, TransportMode, is_secret_name,
+};
 
 /// Fields without a meaning here, or with a redundant value.
 const IGNORED_FIELDS: &[&str] =
@@ -70,7 +72,14 @@ impl<'e> EntryReader<'e> {
         for (field, found) in addresses {
             url = found?.map(|found| (field, found)).or(url);
         }
-        let mut definition = ServerDefinition { disabled: self.is_disabled(), ..ServerDefinition::default() };
+        let era = match self.text("era")?.as_deref() {
+            None | Some("auto") => EraMode::Auto,
+            Some("2025") => EraMode::Older,
+            Some("2026") => EraMode::Newer,
+            Some(other) => return Err(format!("its era is {other:?}; use \"2025\" or \"2026\"")),
+        };
+        let mut definition =
+            ServerDefinition { disabled: self.is_disabled(), era, ..ServerDefinition::default() };
         match (command, url) {
             (Some(command), None) => {
                 definition.command = Some(without_placeholders("command", command, false)?);

@@ -1,7 +1,7 @@
 use secrecy::ExposeSecret;
 
 use super::*;
-use crate::definition::TransportMode;
+use crate::definition::{EraMode, TransportMode};
 
 fn read_one(entry: Value) -> Result<ImportedServer, String> {
     let text = serde_json::json!({"mcpServers": {"one": entry}}).to_string();
@@ -41,6 +41,15 @@ fn a_file_of_claude_desktop_is_taken_over_whole() {
     assert_eq!(all[1].secrets[0].value.expose_secret(), "Bearer t0p");
     assert_eq!(all[2].definition.transport, TransportMode::Sse);
     assert_eq!(all[2].slug.as_str(), "old-one");
+}
+
+#[test]
+fn an_entry_may_pin_the_era() {
+    let entry = |era: &str| serde_json::json!({"url": "https://x.example/mcp", "era": era});
+    let imported = read_one(entry("2025")).unwrap();
+    assert_eq!(imported.definition.era, EraMode::Older);
+    assert!(imported.notes.is_empty(), "{:?}", imported.notes);
+    assert_eq!(read_one(entry("2024")).unwrap_err(), "its era is \"2024\"; use \"2025\" or \"2026\"");
 }
 
 #[test]

@@ -38,21 +38,21 @@ impl RequestContext {
     }
 
     pub(super) async fn list_resources(&self, params: &RequestParams) -> Result<String, ErrorData> {
-        let mut result = self.server.offerings().list_resources(page(params)?).await?;
+        let mut result = self.offerings().list_resources(page(params)?).await?;
         era::set_result_type(&mut result.result_type, self.is_modern());
         era::set_cache_hints(&mut result.ttl_ms, &mut result.cache_scope, self.is_modern());
         Ok(to_json(&result))
     }
 
     pub(super) async fn list_resource_templates(&self, params: &RequestParams) -> Result<String, ErrorData> {
-        let mut result = self.server.offerings().list_resource_templates(page(params)?).await?;
+        let mut result = self.offerings().list_resource_templates(page(params)?).await?;
         era::set_result_type(&mut result.result_type, self.is_modern());
         era::set_cache_hints(&mut result.ttl_ms, &mut result.cache_scope, self.is_modern());
         Ok(to_json(&result))
     }
 
     pub(super) async fn list_prompts(&self, params: &RequestParams) -> Result<String, ErrorData> {
-        let mut result = self.server.offerings().list_prompts(page(params)?).await?;
+        let mut result = self.offerings().list_prompts(page(params)?).await?;
         era::set_result_type(&mut result.result_type, self.is_modern());
         era::set_cache_hints(&mut result.ttl_ms, &mut result.cache_scope, self.is_modern());
         Ok(to_json(&result))

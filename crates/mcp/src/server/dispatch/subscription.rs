@@ -6,6 +6,7 @@ use rmcp::ErrorData;
 use rmcp::model::{RequestId, SubscriptionsListenRequestParams, SubscriptionsListenResult};
 
 use super::RequestContext;
+use crate::protocol_era::ProtocolEra;
 use crate::server::json_rpc::RequestParams;
 use crate::server::notifications::{NotificationSink, Subscription, forward_notifications};
 use crate::server::outgoing::to_json;
@@ -29,7 +30,7 @@ impl RequestContext {
         if subscription.acknowledge().await.is_ok() {
             for uri in uris.iter().take(MAX_SUBSCRIPTIONS) {
                 // An unknown resource can't change.
-                if let Ok(guard) = self.server.subscribe_resource(uri).await {
+                if let Ok(guard) = self.server.subscribe_resource(ProtocolEra::Stateless, uri).await {
                     held.push(guard);
                 }
             }
@@ -37,7 +38,7 @@ impl RequestContext {
             let (engine, offerings) = (Arc::clone(&shared.engine), Arc::clone(&shared.offerings));
             let reader = NotificationSink::Subscription(subscription);
             tokio::select! {
-                () = forward_notifications(engine, offerings, self.server.scope.clone(), reader) => {}
+                () = forward_notifications(engine, offerings, self.server.scope.clone(), ProtocolEra::Stateless, reader) => {}
                 () = self.client.cancelled() => {}
             }
         }

@@ -20,13 +20,14 @@ use toolway_types::RawJson;
 use super::RoundTripError;
 use super::questions::ask_client;
 use super::task_state::{MIN_POLL_INTERVAL, TaskState, TaskStatus};
+use crate::protocol_era::ProtocolEra;
 use crate::upstream::capabilities;
 use crate::upstream::connection::{TaskAttachment, UpstreamConnection};
 use crate::upstream::error::UpstreamError;
 use crate::upstream::exchange::UpstreamExchange;
 use crate::upstream::frame::json_member;
+use crate::upstream::older_connection::OlderConnectionUse;
 use crate::upstream::server::Upstream;
-use crate::upstream::status::ProtocolEra;
 use crate::upstream::transport::OutgoingRequest;
 
 /// Maximum number of questions of one task.
@@ -44,7 +45,6 @@ pub(super) struct TaskFollower {
     exchange: Arc<UpstreamExchange>,
     /// The place of the exchange at the connection, for a server of the older era.
     attachment: Mutex<Option<TaskAttachment>>,
-    is_older: bool,
     /// Notified when the task may have changed.
     changed: Arc<Notify>,
     is_over: AtomicBool,
@@ -55,6 +55,10 @@ pub(super) struct TaskFollower {
 struct TaskReference {
     upstream: Arc<Upstream>,
     task_id: String,
+    /// The era in which the server created the task.
+    era: ProtocolEra,
+    /// Keeps the second connection to the server open, if the task was created there.
+    older_usage: Option<Arc<OlderConnectionUse>>,
     /// The capabilities of the client, for a server of 2026-07-28.
     capabilities: ClientCapabilities,
 }
@@ -62,12 +66,14 @@ struct TaskReference {
 type InputFuture<'a> = BoxFuture<'a, Result<(Vec<String>, InputResponses), RoundTripError>>;
 
 impl TaskFollower {
-    /// Prepares to follow a task that was just created.
+    /// Prepares to follow a task that was just created. `older_usage` is the use of the second connection, if the
+    /// task was created there.
     ///
     /// # Errors
     /// [`UpstreamError::Malformed`], if another call follows a task with this id.
     pub(super) fn new(
         upstream: &Arc<Upstream>,
+        older_usage: Option<OlderConnectionUse>,
         exchange: Arc<UpstreamExchange>,
         capabilities: ClientCapabilities,
         mut attachment: Option<TaskAttachment>,
@@ -83,11 +89,17 @@ impl TaskFollower {
         let id = TaskReference {
             upstream: Arc::clone(upstream),
             task_id: created.id.clone(),
+            era: if attachment.is_some() { ProtocolEra::Handshake } else { ProtocolEra::Stateless },
+            older_usage: older_usage.map(Arc::new),
             capabilities: capabilities::with_tasks(capabilities),
         };
-        let is_older = attachment.is_some();
         let (attachment, is_over) = (Mutex::new(attachment), AtomicBool::new(false));
-        Ok(Self { id, exchange, attachment, is_older, changed, is_over })
+        Ok(Self { id, exchange, attachment, changed, is_over })
+    }
+
+    /// Returns true if the server created the task in the older era.
+    fn is_older(&self) -> bool {
+        self.id.era == ProtocolEra::Handshake
     }
 
     /// Follows the task, and returns the result of the call.
@@ -98,7 +110,7 @@ impl TaskFollower {
         let mut questions = FuturesUnordered::<InputFuture<'_>>::new();
         let mut updates = FuturesUnordered::<BoxFuture<'_, Result<(), RoundTripError>>>::new();
         let mut early_result: Option<BoxFuture<'_, Result<RawJson, UpstreamError>>> = None;
-        let mut may_wait_for_result = self.is_older;
+        let mut may_wait_for_result = self.is_older();
         loop {
             self.report(&state, &mut shown_message);
             match state.status {
@@ -199,7 +211,7 @@ impl TaskFollower {
         self.is_over.store(true, Ordering::Relaxed);
         match inlined {
             Some(result) => Ok(result),
-            None if self.is_older => Ok(self.send_reliably("tasks/result", String::new()).await?),
+            None if self.is_older() => Ok(self.send_reliably("tasks/result", String::new()).await?),
             None => Err(UpstreamError::Malformed("its completed task has no result".to_owned()).into()),
         }
     }
@@ -209,7 +221,7 @@ impl TaskFollower {
         self.is_over.store(true, Ordering::Relaxed);
         match inlined {
             Some(error) => Err(UpstreamError::RpcError(error).into()),
-            None if self.is_older => Ok(self.send_reliably("tasks/result", String::new()).await?),
+            None if self.is_older() => Ok(self.send_reliably("tasks/result", String::new()).await?),
             None => Err(UpstreamError::Malformed("its failed task has no error".to_owned()).into()),
         }
     }
@@ -241,7 +253,7 @@ impl TaskFollower {
         limit: Option<Duration>,
     ) -> Result<RawJson, UpstreamError> {
         let connection = self.id.connect().await?;
-        if self.is_older {
+        if self.is_older() {
             self.attach(&connection);
         }
         let sending = self.id.send(&connection, method, &members, Some(Arc::clone(&self.exchange)));
@@ -284,9 +296,25 @@ impl Drop for TaskFollower {
 }
 
 impl TaskReference {
-    /// Returns the connection that knows the task. Its protocol version must be the one in which the task was created.
+    /// Returns the connection that knows the task: the one of the era in which the task was created.
     async fn connect(&self) -> Result<Arc<UpstreamConnection>, UpstreamError> {
-        self.upstream.wait_connected(None).await
+        let connection = match &self.older_usage {
+            None => self.upstream.wait_connected(None).await?,
+            Some(_) => {
+                let older = self.upstream.connect_older(None).await;
+                let older = older.ok_or_else(|| {
+                    UpstreamError::NotConnected("it does not open its connection of the older era".to_owned())
+                })?;
+                Arc::clone(older.connection())
+            }
+        };
+        let era = connection.negotiated().map(|settled| settled.era);
+        if era != Some(self.era) {
+            let message =
+                "it now speaks another version of MCP, and its task was created in the previous one";
+            return Err(UpstreamError::Malformed(message.to_owned()));
+        }
+        Ok(connection)
     }
 
     /// Sends a request about the task once.

@@ -26,7 +26,7 @@ pub(super) fn handle_notification(
     match method {
         "notifications/progress" => handle_progress(connection, params),
         "notifications/message" => handle_log(connection, params, origin),
-        "notifications/subscriptions/acknowledged" => server.acknowledged().notify_waiters(),
+        "notifications/subscriptions/acknowledged" => connection.clients().acknowledged().notify_waiters(),
         "notifications/tasks/status" => {
             #[derive(Deserialize)]
             #[serde(rename_all = "camelCase")]
@@ -38,15 +38,21 @@ pub(super) fn handle_notification(
             }
         }
         "notifications/tools/list_changed" => server.mark_tools_changed(),
-        "notifications/prompts/list_changed" => server.mark_prompts_changed(),
-        "notifications/resources/list_changed" => server.mark_resources_changed(),
+        "notifications/prompts/list_changed" => {
+            server.mark_others_changed();
+            connection.emit(UpstreamEvent::PromptListChanged);
+        }
+        "notifications/resources/list_changed" => {
+            server.mark_others_changed();
+            connection.emit(UpstreamEvent::ResourceListChanged);
+        }
         "notifications/resources/updated" => {
             #[derive(Deserialize)]
             struct ResourceUpdatedParams {
                 uri: String,
             }
             if let Some(ResourceUpdatedParams { uri }) = parse_params(params) {
-                server.emit(UpstreamEvent::ResourceUpdated { uri });
+                connection.emit(UpstreamEvent::ResourceUpdated { uri });
             }
         }
         _ => {}
@@ -94,13 +100,11 @@ fn handle_log(connection: &Arc<UpstreamConnection>, params: Option<&RawValue>, o
                 client.send_log(message);
             }
         }
-        None if matches!(origin, MessageOrigin::Gateway) => {
-            connection.server().emit(UpstreamEvent::Log(message))
-        }
+        None if matches!(origin, MessageOrigin::Gateway) => connection.emit(UpstreamEvent::Log(message)),
         None if connection.is_busy() => {}
         None => match connection.recently_ended_client() {
             Some(client) => client.send_log(message),
-            None => connection.server().emit(UpstreamEvent::Log(message)),
+            None => connection.emit(UpstreamEvent::Log(message)),
         },
     }
 }

@@ -16,11 +16,11 @@ use super::endpoint::{EVENT_STREAM, HttpEndpoint, JSON, has_media_type};
 use super::message_handler::{MessageHandler, dispatch_messages};
 use super::sse_stream::SseStream;
 use crate::param_headers;
+use crate::protocol_era::ProtocolEra;
 use crate::upstream::error::UpstreamError;
 use crate::upstream::exchange::{MessageOrigin, UpstreamExchange};
 use crate::upstream::frame::{self, IncomingMessage};
 use crate::upstream::response_body::{StreamedResponse, read_all, read_excerpt};
-use crate::upstream::status::ProtocolEra;
 
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
