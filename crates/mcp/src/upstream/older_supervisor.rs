@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
 use rmcp::model::ErrorCode;
 use tokio::time::{Instant, sleep, timeout};
 use tracing::Instrument as _;
@@ -109,21 +110,27 @@ async fn serve(upstream: &Arc<Upstream>, opened: OpenConnection, is_again: bool)
     let settings = &server.deps().settings;
     let connection = Arc::clone(opened.connection());
     let clients = server.clients(ServedClients::Older);
-    // The first call should already run with the log level of its client.
-    let mut restoring = Box::pin(restore_interest(&connection));
-    let is_restored = tokio::select! {
-        restored = timeout(RESTORE_TIMEOUT, &mut restoring) => restored.is_ok(),
-        () = connection.closed() => true,
+    // The first call should already run with the log level of its client, and no change after it should be missed.
+    let mut listening = Box::pin(opened.listen());
+    let mut restoring = Box::pin(restore_interest(&connection).fuse());
+    let ready = async {
+        (&mut restoring).await;
+        if let McpTransport::StreamableHttp(http) = connection.transport() {
+            http.wait_for_stream().await;
+        }
     };
+    tokio::select! {
+        _ = timeout(RESTORE_TIMEOUT, ready) => {}
+        fault = &mut listening => connection.fail(fault),
+        () = connection.closed() => {}
+    }
     clients.set_own_connection(true);
     older.set_open(Arc::clone(&connection));
     if is_again {
         connection.emit(UpstreamEvent::Reconnected);
     }
     let restore_rest = async {
-        if !is_restored {
-            restoring.await;
-        }
+        restoring.await;
         std::future::pending::<()>().await;
     };
     let fault = tokio::select! {
@@ -131,7 +138,7 @@ async fn serve(upstream: &Arc<Upstream>, opened: OpenConnection, is_again: bool)
         () = upstream.stop_token().cancelled() => None,
         () = connection.closed() => Some(opened.close_reason(&connection).await),
         () = older.wait_for_reconnect_request() => None,
-        fault = opened.listen() => Some(fault),
+        fault = listening => Some(fault),
         () = older.close_when_unused(settings.older_idle_timeout) => None,
         () = restore_rest => None,
     };

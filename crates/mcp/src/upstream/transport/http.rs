@@ -8,6 +8,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use parking_lot::Mutex;
+use tokio_util::sync::CancellationToken;
 use toolway_types::RawJson;
 use toolway_types::text::truncate;
 
@@ -43,6 +44,8 @@ pub(in crate::upstream) struct StreamableHttpTransport {
     max_bytes: usize,
     session: Mutex<Option<HeaderValue>>,
     version: OnceLock<(HeaderValue, ProtocolEra)>,
+    /// Cancelled once the server has answered the request for its stream of messages.
+    stream_answered: CancellationToken,
 }
 
 /// The result of reading a stream.
@@ -62,7 +65,13 @@ struct StreamPosition {
 
 impl StreamableHttpTransport {
     pub(in crate::upstream) fn new(address: HttpEndpoint, limit: usize) -> Self {
-        Self { address, max_bytes: limit, session: Mutex::default(), version: OnceLock::new() }
+        Self {
+            address,
+            max_bytes: limit,
+            session: Mutex::default(),
+            version: OnceLock::new(),
+            stream_answered: CancellationToken::new(),
+        }
     }
 
     /// Sets the protocol version of all further requests.
@@ -232,7 +241,9 @@ impl StreamableHttpTransport {
         let mut place = StreamPosition::default();
         let mut failures = 0_u32;
         loop {
-            match self.open(place.last_event_id.as_deref()).await {
+            let opened = self.open(place.last_event_id.as_deref()).await;
+            self.stream_answered.cancel();
+            match opened {
                 Ok(mut stream) => {
                     failures = 0;
                     loop {
@@ -260,6 +271,11 @@ impl StreamableHttpTransport {
             let wait = place.resume_delay().saturating_mul(1 << failures.min(6)).min(MAX_RESUME_DELAY);
             tokio::time::sleep(wait).await;
         }
+    }
+
+    /// Waits until the server has answered the first request of [`Self::listen`], so that no message is missed.
+    pub(in crate::upstream) async fn wait_for_stream(&self) {
+        self.stream_answered.cancelled().await;
     }
 
     /// Ends the MCP session.
