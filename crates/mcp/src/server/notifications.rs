@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
-use futures_util::stream::SelectAll;
+use futures_util::stream::{BoxStream, SelectAll};
 use parking_lot::Mutex;
 use rmcp::model::{
     LoggingLevel, LoggingMessageNotificationParam, NotificationMetaObject, RequestId, SubscriptionFilter,
@@ -14,7 +14,9 @@ use rmcp::model::{
 };
 use serde::Serialize;
 use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::watch;
 use toolway_core::Engine;
+use toolway_types::Slug;
 
 use super::client::{LOG_METHOD, is_at_least};
 use super::client_scope::{ClientScope, PROMPTS_FEATURE, RESOURCES_FEATURE};
@@ -143,76 +145,114 @@ impl ChangeNotification {
     }
 }
 
-/// Forwards notifications until the receiver is gone or the client loses access. `era` is that in which the client
-/// reaches servers of both.
-pub(crate) async fn forward_notifications(
+/// Forwards notifications to one client.
+pub(crate) struct NotificationForwarder {
     engine: Arc<Engine>,
     offerings: Arc<dyn OfferingRegistry>,
     scope: ClientScope,
     era: ProtocolEra,
-    reader: NotificationSink,
-) {
-    let mut changes = engine.registry().changes();
-    let mut seen = tool_list_fingerprint(&engine, &scope);
-    let mut said = upstream_notifications(&engine, offerings.as_ref(), &scope, era);
-    loop {
-        let news = tokio::select! {
-            () = scope.revoked.cancelled() => return,
-            changed = changes.changed() => {
-                if changed.is_err() {
-                    return;
+    registry_changes: watch::Receiver<u64>,
+    /// Fingerprint of the tool list that the client knows.
+    known_tools: u64,
+    sources: Vec<FollowedSource>,
+    events: NotificationStream,
+}
+
+/// A source whose notifications are forwarded. The flag is true if the client may use its prompts.
+type FollowedSource = (Slug, bool);
+
+type NotificationStream = SelectAll<BoxStream<'static, ChangeNotification>>;
+
+impl NotificationForwarder {
+    /// Collects changes from now on, so that a client that was told so misses none. `era` is that in which the client
+    /// reaches servers of both.
+    pub(crate) fn new(
+        engine: Arc<Engine>,
+        offerings: Arc<dyn OfferingRegistry>,
+        scope: ClientScope,
+        era: ProtocolEra,
+    ) -> Self {
+        // Before the fingerprint, so that a change in between counts.
+        let registry_changes = engine.registry().changes();
+        let known_tools = tool_list_fingerprint(&engine, &scope);
+        let (sources, events) = (Vec::new(), SelectAll::new());
+        let mut forwarder =
+            Self { engine, offerings, scope, era, registry_changes, known_tools, sources, events };
+        forwarder.follow_sources();
+        forwarder
+    }
+
+    /// Forwards notifications until the receiver is gone or the client loses access.
+    pub(crate) async fn run(mut self, reader: NotificationSink) {
+        loop {
+            let news = tokio::select! {
+                () = self.scope.revoked.cancelled() => return,
+                changed = self.registry_changes.changed() => {
+                    if changed.is_err() {
+                        return;
+                    }
+                    tokio::time::sleep(DEBOUNCE).await;
+                    self.registry_changes.mark_unchanged();
+                    let now = tool_list_fingerprint(&self.engine, &self.scope);
+                    if now == self.known_tools {
+                        continue;
+                    }
+                    self.known_tools = now;
+                    // A new upstream may have connected.
+                    self.follow_sources();
+                    ChangeNotification::ToolListChanged
                 }
-                tokio::time::sleep(DEBOUNCE).await;
-                changes.mark_unchanged();
-                let now = tool_list_fingerprint(&engine, &scope);
-                if now == seen {
-                    continue;
-                }
-                seen = now;
-                // A new upstream may have connected.
-                said = upstream_notifications(&engine, offerings.as_ref(), &scope, era);
-                ChangeNotification::ToolListChanged
+                Some(news) = self.events.next() => news,
+            };
+            if !reader.send(news).await {
+                return;
             }
-            Some(news) = said.next() => news,
-        };
-        if !reader.send(news).await {
+        }
+    }
+
+    /// Follows the upstreams that the client may use. Streams that are still the right ones stay, because they may hold
+    /// events.
+    fn follow_sources(&mut self) {
+        let (engine, offerings) = (self.engine.as_ref(), self.offerings.as_ref());
+        let through = ScopedOfferings { engine, offerings, scope: &self.scope, era: self.era };
+        let prompts: Vec<_> =
+            through.permitted(PROMPTS_FEATURE).into_iter().map(|named| named.source).collect();
+        let permitted: Vec<_> = through
+            .permitted(RESOURCES_FEATURE)
+            .into_iter()
+            .map(|named| (prompts.contains(&named.source), named))
+            .collect();
+        let sources: Vec<_> =
+            permitted.iter().map(|(has_prompts, named)| (named.source.clone(), *has_prompts)).collect();
+        // A stream ends when its upstream is replaced.
+        if sources == self.sources && sources.len() == self.events.len() {
             return;
         }
+        self.events =
+            permitted.into_iter().map(|(has_prompts, named)| events_of(named, has_prompts)).collect();
+        self.sources = sources;
     }
 }
 
-type NotificationStream = SelectAll<futures_util::stream::BoxStream<'static, ChangeNotification>>;
-
-/// The notifications of the upstreams that the client may use.
-fn upstream_notifications(
-    engine: &Engine,
-    offerings: &dyn OfferingRegistry,
-    scope: &ClientScope,
-    era: ProtocolEra,
-) -> NotificationStream {
-    let through = ScopedOfferings { engine, offerings, scope, era };
-    let prompts: Vec<_> = through.permitted(PROMPTS_FEATURE).into_iter().map(|named| named.source).collect();
-    let streams = through.permitted(RESOURCES_FEATURE).into_iter().map(|named| {
-        let has_prompts = prompts.contains(&named.source);
-        let events = named.offering.events();
-        let unfolded = futures_util::stream::unfold((named, events), move |(named, mut events)| async move {
-            loop {
-                match events.recv().await {
-                    Ok(event) => match to_notification(&named, event, has_prompts) {
-                        Some(news) => return Some((news, (named, events))),
-                        None => continue,
-                    },
-                    // A lost event may have been a change of the list.
-                    Err(RecvError::Lagged(_)) => {
-                        return Some((ChangeNotification::ResourceListChanged, (named, events)));
-                    }
-                    Err(RecvError::Closed) => return None,
+/// The notifications of one upstream.
+fn events_of(named: SourceOffering, has_prompts: bool) -> BoxStream<'static, ChangeNotification> {
+    let events = named.offering.events();
+    let unfolded = futures_util::stream::unfold((named, events), move |(named, mut events)| async move {
+        loop {
+            match events.recv().await {
+                Ok(event) => match to_notification(&named, event, has_prompts) {
+                    Some(news) => return Some((news, (named, events))),
+                    None => continue,
+                },
+                // A lost event may have been a change of the list.
+                Err(RecvError::Lagged(_)) => {
+                    return Some((ChangeNotification::ResourceListChanged, (named, events)));
                 }
+                Err(RecvError::Closed) => return None,
             }
-        });
-        unfolded.boxed()
+        }
     });
-    futures_util::stream::select_all(streams)
+    unfolded.boxed()
 }
 
 fn to_notification(
@@ -241,3 +281,6 @@ fn tool_list_fingerprint(engine: &Engine, scope: &ClientScope) -> u64 {
     }
     hasher.finish()
 }
+
+#[cfg(test)]
+mod tests;

@@ -14,7 +14,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use super::client_scope::RESOURCES_FEATURE;
 use super::json_rpc::{IncomingNotification, IncomingResponse, RequestParams};
 use super::message_sink::MessageSink;
-use super::notifications::{NotificationSink, SessionSubscriptions, forward_notifications};
+use super::notifications::{NotificationForwarder, NotificationSink, SessionSubscriptions};
 use super::outgoing::to_json;
 use super::protocol;
 use super::scoped_server::ScopedServer;
@@ -228,11 +228,12 @@ impl ClientSession {
         let reader = NotificationSink::Session(Arc::clone(&self.sink), Arc::clone(&self.subscriptions));
         let shared = &self.server.shared;
         let (engine, offerings) = (Arc::clone(&shared.engine), Arc::clone(&shared.offerings));
-        let following =
-            forward_notifications(engine, offerings, self.server.scope.clone(), self.upstream_era(), reader);
+        let scope = self.server.scope.clone();
+        // Not in the task: the client may cause a change as soon as its notification is answered.
+        let forwarder = NotificationForwarder::new(engine, offerings, scope, self.upstream_era());
         tokio::spawn(async move {
             tokio::select! {
-                () = following => {}
+                () = forwarder.run(reader) => {}
                 () = over.cancelled() => {}
             }
         });

@@ -162,17 +162,24 @@ pub(super) async fn call_upstream(
         Some(level) => request_log_level(upstream, level).await,
         None => None,
     };
-    let mut route = RequestRoute::new(era);
+    let needs_newer = request.task.is_some_and(TaskRequirement::needs_extension);
+    let mut route = RequestRoute::new(if needs_newer { ProtocolEra::Stateless } else { era });
     for number in 1..=MAX_ROUNDS {
         let mut sent =
             send_round(upstream, &mut route, &request, &round, client, given.as_ref(), context).await;
-        if let Err(refusal) = &sent
-            && !round.is_task
-            && request.task.is_some_and(|task| task.learn_from(refusal))
+        if let (Err(refusal), Some(task)) = (&sent, request.task)
+            && route.retry_as_task(task, refusal, round.is_task)
         {
             // Nothing has run.
             round.is_task = true;
-            sent = send_round(upstream, &mut route, &request, &round, client, given.as_ref(), context).await;
+            let before = round.attachment.lock().take();
+            drop(before);
+            let again =
+                send_round(upstream, &mut route, &request, &round, client, given.as_ref(), context).await;
+            // A call that is refused in both forms has the reason of the first refusal.
+            if !again.as_ref().is_err_and(TaskRequirement::is_older_refusal) {
+                sent = again;
+            }
         }
         let raw = sent?;
         let attachment = round.attachment.lock().take();

@@ -9,6 +9,7 @@ use super::connection::UpstreamConnection;
 use super::error::UpstreamError;
 use super::older_connection::OlderConnectionUse;
 use super::server::Upstream;
+use super::task_requirement::TaskRequirement;
 use crate::definition::EraMode;
 use crate::protocol_era::ProtocolEra;
 
@@ -19,12 +20,15 @@ const OPEN_TIMEOUT: Duration = Duration::from_secs(15);
 pub(super) struct RequestRoute {
     era: ProtocolEra,
     usage: Option<OlderConnectionUse>,
+    /// True if the last round used the second connection, and its server takes tasks. The list of tools comes from the
+    /// first connection, and does not tell which tools run only as tasks in the older era.
+    may_require_task: bool,
 }
 
 impl RequestRoute {
     /// The route of a request of a client of this era.
     pub(super) fn new(era: ProtocolEra) -> Self {
-        Self { era, usage: None }
+        Self { era, usage: None, may_require_task: false }
     }
 
     /// Returns the connection for the next round. Once the first connection was used, it is used for all rounds, because
@@ -38,8 +42,25 @@ impl RequestRoute {
         if usage.is_none() {
             self.era = ProtocolEra::Stateless;
         }
+        self.may_require_task = usage.is_some() && connection.takes_tool_tasks();
         self.usage = usage;
         Ok(connection)
+    }
+
+    /// Returns true if a refused call can run as a task, and chooses its connection. `is_task` is true if the server
+    /// was asked for a task.
+    pub(super) fn retry_as_task(
+        &mut self,
+        task: &TaskRequirement,
+        refusal: &UpstreamError,
+        is_task: bool,
+    ) -> bool {
+        if task.learn_from(refusal) {
+            let is_older = self.usage.is_some();
+            *self = Self::new(ProtocolEra::Stateless);
+            return is_older || !is_task;
+        }
+        !is_task && self.may_require_task && TaskRequirement::is_older_refusal(refusal)
     }
 
     /// The use of the second connection, if the last round used it.

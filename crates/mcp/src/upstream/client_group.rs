@@ -1,5 +1,6 @@
 //! The clients that share one connection to a server: their interest in the server, and its events for them.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
@@ -28,8 +29,8 @@ pub(super) struct ClientGroup {
     /// Notified when the server acknowledges a subscription.
     acknowledged: Notify,
     events: broadcast::Sender<UpstreamEvent>,
-    /// True while clients of the older era have a connection of their own.
-    has_own_connection: AtomicBool,
+    /// The flag of the own connection of clients of the older era: true while the server's events arrive there.
+    own_events: Mutex<Option<Arc<AtomicBool>>>,
 }
 
 impl ClientGroup {
@@ -39,7 +40,7 @@ impl ClientGroup {
             interest_changed: Notify::new(),
             acknowledged: Notify::new(),
             events: broadcast::Sender::new(EVENT_CAPACITY),
-            has_own_connection: AtomicBool::new(false),
+            own_events: Mutex::default(),
         }
     }
 
@@ -64,13 +65,14 @@ impl ClientGroup {
         let _ = self.events.send(event);
     }
 
-    pub(super) fn set_own_connection(&self, has_own: bool) {
-        self.has_own_connection.store(has_own, Ordering::Relaxed);
+    /// Sets the flag of the group's own connection, which is true while events of the server arrive there.
+    pub(super) fn set_own_events(&self, flag: Option<Arc<AtomicBool>>) {
+        *self.own_events.lock() = flag;
     }
 
     /// Returns true if an event of the first connection also arrives on the group's own connection.
     pub(super) fn gets_itself(&self, event: &UpstreamEvent) -> bool {
-        self.has_own_connection.load(Ordering::Relaxed)
+        self.own_events.lock().as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed))
             && match event {
                 UpstreamEvent::ResourceUpdated { uri } => self.interest.lock().is_watched(uri),
                 UpstreamEvent::Reconnected => false,

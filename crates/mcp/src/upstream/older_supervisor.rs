@@ -20,6 +20,8 @@ use crate::offering::UpstreamEvent;
 
 /// Time in which a new connection learns the clients' interest before requests use it.
 const RESTORE_TIMEOUT: Duration = Duration::from_secs(5);
+/// Time that requests wait for the stream of messages. Some servers answer it with their first message only.
+const STREAM_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The reason why the second connection could not be opened.
 enum OpenFailure {
@@ -116,7 +118,7 @@ async fn serve(upstream: &Arc<Upstream>, opened: OpenConnection, is_again: bool)
     let ready = async {
         (&mut restoring).await;
         if let McpTransport::StreamableHttp(http) = connection.transport() {
-            http.wait_for_stream().await;
+            let _ = timeout(STREAM_TIMEOUT, http.wait_for_stream()).await;
         }
     };
     tokio::select! {
@@ -124,7 +126,7 @@ async fn serve(upstream: &Arc<Upstream>, opened: OpenConnection, is_again: bool)
         fault = &mut listening => connection.fail(fault),
         () = connection.closed() => {}
     }
-    clients.set_own_connection(true);
+    clients.set_own_events(Some(connection.transport().has_message_stream()));
     older.set_open(Arc::clone(&connection));
     if is_again {
         connection.emit(UpstreamEvent::Reconnected);
@@ -144,7 +146,7 @@ async fn serve(upstream: &Arc<Upstream>, opened: OpenConnection, is_again: bool)
     };
     // Callers wait for the next connection.
     older.set_opening();
-    clients.set_own_connection(false);
+    clients.set_own_events(None);
     match &fault {
         Some(fault) => tracing::info!(%fault, "lost"),
         None => opened.end_session().await,

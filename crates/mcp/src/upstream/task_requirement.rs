@@ -11,7 +11,10 @@ use super::error::UpstreamError;
 /// True if a tool runs only as a task. A server of 2025-11-25 lists it (`execution.taskSupport`). A server of
 /// 2026-07-28 refuses the first call (tasks extension, "Capability Negotiation").
 #[derive(Debug)]
-pub(super) struct TaskRequirement(AtomicBool);
+pub(super) struct TaskRequirement {
+    is_listed: bool,
+    needs_extension: AtomicBool,
+}
 
 impl TaskRequirement {
     /// Reads the requirement of a tool as its server listed it.
@@ -30,11 +33,16 @@ impl TaskRequirement {
         let support = listed
             .filter(|listed| listed.get().contains("taskSupport"))
             .and_then(|listed| listed.to::<ListedTool>().ok()?.execution?.task_support);
-        Self(AtomicBool::new(support.as_deref() == Some("required")))
+        Self { is_listed: support.as_deref() == Some("required"), needs_extension: AtomicBool::new(false) }
     }
 
     pub(super) fn is_required(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        self.is_listed || self.needs_extension()
+    }
+
+    /// Returns true if a server refused a call without the tasks extension. It exists only in the newer era.
+    pub(super) fn needs_extension(&self) -> bool {
+        self.needs_extension.load(Ordering::Relaxed)
     }
 
     /// Returns true if a server refused a call because the tool runs only as a task. Later calls start as tasks.
@@ -45,9 +53,15 @@ impl TaskRequirement {
         let is_required = error.code == ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY
             && extensions.is_some_and(|extensions| extensions.get(TASKS_EXTENSION_ID).is_some());
         if is_required {
-            self.0.store(true, Ordering::Relaxed);
+            self.needs_extension.store(true, Ordering::Relaxed);
         }
         is_required
+    }
+
+    /// Returns true if a server that takes tasks of 2025-11-25 refused a call because the tool runs only as a task
+    /// ("Tasks", "Tool-Level Negotiation"). Not remembered, because a server may refuse unknown tools in the same way.
+    pub(super) fn is_older_refusal(refusal: &UpstreamError) -> bool {
+        matches!(refusal, UpstreamError::RpcError(error) if error.code == ErrorCode::METHOD_NOT_FOUND)
     }
 }
 

@@ -10,6 +10,7 @@ mod sse_stream;
 pub(super) mod stdio;
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use ::http::{HeaderName, HeaderValue};
 use bytes::Bytes;
@@ -77,6 +78,14 @@ impl McpTransport {
         match self {
             Self::StreamableHttp(http) => http.has_session(),
             Self::Stdio(_) | Self::Sse(_) => false,
+        }
+    }
+
+    /// True while messages that belong to no request can arrive.
+    pub(super) fn has_message_stream(&self) -> Arc<AtomicBool> {
+        match self {
+            Self::StreamableHttp(http) => Arc::clone(http.has_stream()),
+            Self::Stdio(_) | Self::Sse(_) => Arc::new(AtomicBool::new(true)),
         }
     }
 

@@ -1,4 +1,4 @@
-//! A server of 2025-11-25 with one tool that runs only as a task, and of 2026-07-28 with the same one.
+//! A server of 2025-11-25, of 2026-07-28 or of both, with one tool that runs only as a task.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -35,6 +35,8 @@ pub(crate) struct TaskServer {
     pub(crate) forgets: bool,
     /// True to use the version 2026-07-28.
     pub(crate) is_modern: bool,
+    /// True to use 2026-07-28 for requests without a session, and 2025-11-25 for the others.
+    pub(crate) has_both: bool,
     /// True to ask two questions at once.
     pub(crate) asks: bool,
     /// The `pollInterval` of tasks.
@@ -88,13 +90,17 @@ impl TaskServer {
         self.stream.lock().as_ref().is_some_and(|stream| stream.send(message).is_ok())
     }
 
-    fn task(&self, status: &str) -> Value {
+    /// Returns true for a request of version 2026-07-28.
+    fn is_modern(&self, headers: &HeaderMap) -> bool {
+        self.is_modern || self.has_both && !headers.contains_key("mcp-session-id")
+    }
+
+    fn task(&self, status: &str, is_modern: bool) -> Value {
         let mut task = json!({
             "taskId": "task-1", "status": status, "statusMessage": format!("It is {status}"),
             "createdAt": "2026-01-01T00:00:00Z", "lastUpdatedAt": "2026-01-01T00:00:00Z",
         });
-        let (ttl, interval) =
-            if self.is_modern { ("ttlMs", "pollIntervalMs") } else { ("ttl", "pollInterval") };
+        let (ttl, interval) = if is_modern { ("ttlMs", "pollIntervalMs") } else { ("ttl", "pollInterval") };
         task[ttl] = json!(60_000);
         task[interval] = json!(self.poll_interval);
         task
@@ -106,25 +112,25 @@ impl TaskServer {
     }
 
     /// The answer to a poll.
-    fn poll(&self, id: &Value) -> Response {
+    fn poll(&self, id: &Value, is_modern: bool) -> Response {
         if self.forgets {
             return error_response(id, -32602, "Failed to retrieve task: Task not found");
         }
         if !self.is_complete() {
             let status = if self.asks { "input_required" } else { "working" };
-            return result_response(id, &self.task(status).to_string());
+            return result_response(id, &self.task(status, is_modern).to_string());
         }
-        let mut task = self.task("completed").to_string();
-        if self.is_modern {
+        let mut task = self.task("completed", is_modern).to_string();
+        if is_modern {
             task.pop();
             task.push_str(&format!(r#","resultType":"complete","result":{RESULT}}}"#));
         }
         result_response(id, &task)
     }
 
-    fn call(&self, id: &Value, params: &Value) -> Response {
+    fn call(&self, id: &Value, params: &Value, is_modern: bool) -> Response {
         let declares = &params["_meta"]["io.modelcontextprotocol/clientCapabilities"]["extensions"];
-        if self.is_modern && declares["io.modelcontextprotocol/tasks"].is_null() {
+        if is_modern && declares["io.modelcontextprotocol/tasks"].is_null() {
             let required = json!({"extensions": {"io.modelcontextprotocol/tasks": {}}});
             let error = json!({
                 "code": -32021, "message": "Missing required client capability",
@@ -133,15 +139,15 @@ impl TaskServer {
             let body = json!({"jsonrpc": "2.0", "id": id, "error": error}).to_string();
             return (StatusCode::BAD_REQUEST, [("content-type", "application/json")], body).into_response();
         }
-        if self.is_modern {
-            let mut task = self.task("working");
+        if is_modern {
+            let mut task = self.task("working", true);
             task["resultType"] = json!("task");
             return result_response(id, &task.to_string());
         }
         if params["task"]["ttl"].is_null() {
             return error_response(id, -32601, "Task augmentation required");
         }
-        result_response(id, &json!({"task": self.task("working")}).to_string())
+        result_response(id, &json!({"task": self.task("working", false)}).to_string())
     }
 
     /// Waits on a stream until the task is complete, with the questions before the result.
@@ -219,6 +225,7 @@ async fn answer(State(server): State<Arc<TaskServer>>, request: Request) -> Resp
     let body = axum::body::to_bytes(request.into_body(), 1 << 20).await.unwrap();
     let message: Value = serde_json::from_slice(&body).unwrap();
     let (id, params) = (&message["id"], &message["params"]);
+    let is_modern = server.is_modern(&headers);
     let Some(method) = message["method"].as_str() else {
         let key = id.as_str().unwrap_or_default().to_owned();
         server.answers.lock().insert(key, message["result"].clone());
@@ -232,7 +239,7 @@ async fn answer(State(server): State<Arc<TaskServer>>, request: Request) -> Resp
         server.mcp_names.lock().extend(name);
     }
     match method {
-        "server/discover" if server.is_modern => {
+        "server/discover" if is_modern => {
             let capabilities = json!({"tools": {}, "extensions": {"io.modelcontextprotocol/tasks": {}}});
             let result = json!({
                 "resultType": "complete", "supportedVersions": ["2026-07-28"],
@@ -242,17 +249,17 @@ async fn answer(State(server): State<Arc<TaskServer>>, request: Request) -> Resp
         }
         "initialize" if !server.is_modern => initialized(&server, id, params),
         "tools/list" => {
-            let execution = if server.is_modern { json!({}) } else { json!({"taskSupport": "required"}) };
+            let execution = if is_modern { json!({}) } else { json!({"taskSupport": "required"}) };
             let tool = json!({"name": "job", "inputSchema": {"type": "object"}, "execution": execution});
             result_response(id, &json!({"tools": [tool]}).to_string())
         }
-        "tools/call" => server.call(id, params),
+        "tools/call" => server.call(id, params, is_modern),
         "tasks/get" => match server.refusals.lock().pop() {
             Some(status) => status.into_response(),
-            None => server.poll(id),
+            None => server.poll(id, is_modern),
         },
         "tasks/result" => server.wait_for_result(id),
-        "tasks/cancel" => result_response(id, &server.task("cancelled").to_string()),
+        "tasks/cancel" => result_response(id, &server.task("cancelled", is_modern).to_string()),
         method if method.starts_with("notifications/") => accepted_response(),
         _ => error_response(id, -32601, "unknown method"),
     }

@@ -122,6 +122,50 @@ async fn a_task_outlives_its_session_and_an_outage() {
 }
 
 #[tokio::test]
+async fn a_task_of_a_server_of_both_eras_is_followed_in_the_era_that_created_it() {
+    for status in [None, Some(StatusCode::NOT_FOUND), Some(StatusCode::BAD_GATEWAY)] {
+        let refusals = Mutex::new(status.into_iter().collect());
+        let both = TaskServer { has_both: true, asks: true, polls: 3, refusals, ..TaskServer::new() };
+        let (server, url) = both.start().await;
+        let bench = UpstreamHarness::connected_at(url).await;
+        let client = TestRequestingClient::answering(forms(), accepted());
+        let output = bench.call_as(&client, "up__job", "{}").await.unwrap();
+        assert_eq!(output.joined_text(), "done", "{status:?}");
+        assert_eq!(server.answers.lock()["two"]["content"], accepted()["content"]);
+        // Only requests of 2026-07-28 tell their version.
+        let sent = [server.sent("tools/call"), server.sent("tasks/get")].concat();
+        assert!(
+            sent.iter().all(|params| params["_meta"]["io.modelcontextprotocol/protocolVersion"].is_null())
+        );
+        let sessions = server.sent("initialize").len();
+        assert_eq!(sessions, if status == Some(StatusCode::NOT_FOUND) { 2 } else { 1 });
+
+        server.requests.lock().clear();
+        assert_eq!(bench.call("up__job", "{}").await.unwrap().joined_text(), "done");
+        let polls = server.sent("tasks/get");
+        let version = &polls[0]["_meta"]["io.modelcontextprotocol/protocolVersion"];
+        assert_eq!(version, "2026-07-28");
+    }
+}
+
+#[tokio::test]
+async fn the_end_of_a_call_cancels_its_task_in_the_era_that_created_it() {
+    let unending = TaskServer { has_both: true, polls: usize::MAX, ..TaskServer::new() };
+    let (server, url) = unending.start().await;
+    let bench = UpstreamHarness::connected_at(url).await;
+    let cancel = CancellationToken::new();
+    let client = TestRequestingClient::answering(forms(), accepted());
+    let mut request = call_as(&client, "up__job", "{}");
+    request.cancel = Some(cancel.clone());
+    let (finished, ()) = tokio::join!(bench.finish(request), async {
+        server.wait_for("tasks/get").await;
+        cancel.cancel();
+    });
+    assert_eq!(call_result(&finished).unwrap_err().code, Code::Cancelled);
+    assert_eq!(server.wait_for("tasks/cancel").await, json!({"taskId": "task-1"}));
+}
+
+#[tokio::test]
 async fn a_task_that_the_server_has_forgotten_ends_the_call() {
     let (server, url) = TaskServer { forgets: true, ..TaskServer::new() }.start().await;
     let bench = UpstreamHarness::connected_at(url).await;

@@ -8,7 +8,7 @@ use rmcp::model::{RequestId, SubscriptionsListenRequestParams, SubscriptionsList
 use super::RequestContext;
 use crate::protocol_era::ProtocolEra;
 use crate::server::json_rpc::RequestParams;
-use crate::server::notifications::{NotificationSink, Subscription, forward_notifications};
+use crate::server::notifications::{NotificationForwarder, NotificationSink, Subscription};
 use crate::server::outgoing::to_json;
 use crate::server::session::MAX_SUBSCRIPTIONS;
 
@@ -27,19 +27,25 @@ impl RequestContext {
         let mut held = Vec::new();
         let uris = accepted.resource_subscriptions.clone().unwrap_or_default();
         let subscription = Subscription { sink, id: id.clone(), accepted };
+        let shared = &self.server.shared;
+        let (engine, offerings) = (Arc::clone(&shared.engine), Arc::clone(&shared.offerings));
+        let (scope, era) = (self.server.scope.clone(), ProtocolEra::Stateless);
+        // Before the acknowledgement: the client may cause a change as soon as it has it.
+        let forwarder = NotificationForwarder::new(engine, offerings, scope, era);
         if subscription.acknowledge().await.is_ok() {
-            for uri in uris.iter().take(MAX_SUBSCRIPTIONS) {
-                // An unknown resource can't change.
-                if let Ok(guard) = self.server.subscribe_resource(ProtocolEra::Stateless, uri).await {
-                    held.push(guard);
+            let subscribing = async {
+                for uri in uris.iter().take(MAX_SUBSCRIPTIONS) {
+                    // An unknown resource can't change.
+                    if let Ok(guard) = self.server.subscribe_resource(era, uri).await {
+                        held.push(guard);
+                    }
                 }
-            }
-            let shared = &self.server.shared;
-            let (engine, offerings) = (Arc::clone(&shared.engine), Arc::clone(&shared.offerings));
-            let reader = NotificationSink::Subscription(subscription);
+                std::future::pending::<()>().await;
+            };
             tokio::select! {
-                () = forward_notifications(engine, offerings, self.server.scope.clone(), ProtocolEra::Stateless, reader) => {}
+                () = forwarder.run(NotificationSink::Subscription(subscription)) => {}
                 () = self.client.cancelled() => {}
+                () = subscribing => {}
             }
         }
         let mut result = SubscriptionsListenResult::complete(id);

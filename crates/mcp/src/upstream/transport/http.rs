@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -46,6 +47,8 @@ pub(in crate::upstream) struct StreamableHttpTransport {
     version: OnceLock<(HeaderValue, ProtocolEra)>,
     /// Cancelled once the server has answered the request for its stream of messages.
     stream_answered: CancellationToken,
+    /// True while the stream of messages is open.
+    has_stream: Arc<AtomicBool>,
 }
 
 /// The result of reading a stream.
@@ -71,6 +74,7 @@ impl StreamableHttpTransport {
             session: Mutex::default(),
             version: OnceLock::new(),
             stream_answered: CancellationToken::new(),
+            has_stream: Arc::default(),
         }
     }
 
@@ -242,6 +246,7 @@ impl StreamableHttpTransport {
         let mut failures = 0_u32;
         loop {
             let opened = self.open(place.last_event_id.as_deref()).await;
+            self.has_stream.store(opened.is_ok(), Ordering::Relaxed);
             self.stream_answered.cancel();
             match opened {
                 Ok(mut stream) => {
@@ -262,6 +267,7 @@ impl StreamableHttpTransport {
                             }
                         }
                     }
+                    self.has_stream.store(false, Ordering::Relaxed);
                 }
                 Err(fault @ UpstreamError::SessionExpired(_)) => return fault,
                 Err(UpstreamError::ConnectionLost(_) | UpstreamError::Unreachable(_)) => failures += 1,
@@ -276,6 +282,11 @@ impl StreamableHttpTransport {
     /// Waits until the server has answered the first request of [`Self::listen`], so that no message is missed.
     pub(in crate::upstream) async fn wait_for_stream(&self) {
         self.stream_answered.cancelled().await;
+    }
+
+    /// True while the stream of [`Self::listen`] is open. A server need not offer it.
+    pub(in crate::upstream) fn has_stream(&self) -> &Arc<AtomicBool> {
+        &self.has_stream
     }
 
     /// Ends the MCP session.
