@@ -1,9 +1,10 @@
 //! The send queue of a connection: bounded, and drained by one writer. Sockets and sources both send through it.
 
-use axum::extract::ws::Utf8Bytes;
-use tokio::sync::mpsc;
-use tokio::sync::mpsc::error::TrySendError;
+mod frame_queue;
 
+use axum::extract::ws::Utf8Bytes;
+
+use self::frame_queue::{NotQueued, QueueReceiver, QueueSender};
 use crate::memory_budget::{MemoryAccount, MemoryReservation, cost};
 
 /// An entry of the queue.
@@ -27,9 +28,12 @@ pub(crate) struct QueuedText {
 /// The sending side of a connection's queue. Cheap to clone.
 #[derive(Debug, Clone)]
 pub(crate) struct Outbox {
-    queue: mpsc::Sender<OutgoingFrame>,
+    queue: QueueSender<OutgoingFrame>,
     account: MemoryAccount,
 }
+
+/// The receiving side of a connection's queue.
+pub(crate) type OutgoingFrames = QueueReceiver<OutgoingFrame>;
 
 /// The connection is closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,8 +41,8 @@ pub(crate) struct PeerGone;
 
 impl Outbox {
     /// Creates a queue whose frames count in the account of the connection.
-    pub(crate) fn new(capacity: usize, account: MemoryAccount) -> (Self, mpsc::Receiver<OutgoingFrame>) {
-        let (queue, receiver) = mpsc::channel(capacity);
+    pub(crate) fn new(capacity: usize, account: MemoryAccount) -> (Self, OutgoingFrames) {
+        let (queue, receiver) = frame_queue::bounded(capacity);
         (Self { queue, account }, receiver)
     }
 
@@ -69,8 +73,10 @@ impl Outbox {
     async fn put(&self, outgoing: OutgoingFrame) -> Result<(), PeerGone> {
         match self.queue.try_send(outgoing) {
             Ok(()) => Ok(()),
-            Err(TrySendError::Full(outgoing)) => self.queue.send(outgoing).await.map_err(|_| PeerGone),
-            Err(TrySendError::Closed(_)) => Err(PeerGone),
+            Err(NotQueued::Full(outgoing)) => {
+                Box::pin(self.queue.send(outgoing)).await.then_some(()).ok_or(PeerGone)
+            }
+            Err(NotQueued::Closed) => Err(PeerGone),
         }
     }
 

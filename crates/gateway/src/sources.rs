@@ -7,6 +7,7 @@ mod device_calls;
 pub(crate) mod device_session;
 pub(crate) mod device_source;
 pub(crate) mod identity;
+mod identity_locks;
 mod index;
 pub(crate) mod registration;
 pub(crate) mod remote_tool;
@@ -23,6 +24,7 @@ use toolway_types::{Clock, PrincipalId, Role, Slug, ToolName};
 use device_session::DeviceSession;
 use device_source::{DeviceSource, DeviceSourceState};
 use identity::{DeviceIdentity, IdentityClaims};
+use identity_locks::IdentityLocks;
 use index::SourceIndex;
 use stored::{StoredSourceStatus, StoredSources};
 
@@ -34,8 +36,11 @@ pub struct DeviceSources {
     clock: Arc<dyn Clock>,
     limits: SourceLimits,
     inner: Mutex<SourceIndex>,
-    /// Lock for creating and storing a source, so that two connections can't create the same one.
-    creation_lock: tokio::sync::Mutex<()>,
+    /// Shared while a source is created and stored, exclusive while the sources are loaded.
+    loading: tokio::sync::RwLock<()>,
+    /// Locks for creating and storing a source, so that two connections can't create the same one. Different sources are
+    /// stored at the same time, because each waits for the disk.
+    creation_locks: IdentityLocks,
 }
 
 /// Maximum number of sources per token.
@@ -104,7 +109,8 @@ impl DeviceSources {
             clock,
             limits,
             inner: Mutex::default(),
-            creation_lock: tokio::sync::Mutex::default(),
+            loading: tokio::sync::RwLock::default(),
+            creation_locks: IdentityLocks::default(),
         };
         sources.reload().await?;
         Ok(Arc::new(sources))
@@ -117,7 +123,7 @@ impl DeviceSources {
     /// # Errors
     /// [`StoreError`] if they can't be read or written.
     pub async fn reload(&self) -> Result<(), StoreError> {
-        let _making = self.creation_lock.lock().await;
+        let _loading = self.loading.write().await;
         let records = self.store.sources().all().await?;
         let stored = StoredSources::of(&records);
         for source in self.all() {
@@ -173,7 +179,8 @@ impl DeviceSources {
             self.record_join(&known, &arrival).await;
             return Ok(known);
         }
-        let _making = self.creation_lock.lock().await;
+        let _not_loading = self.loading.read().await;
+        let _creating = self.creation_locks.lock(token, identity.as_ref(), arrival.chat_session).await;
         let known = match (&identity, arrival.chat_session) {
             (Some(identity), _) => self.find(token, identity),
             (None, Some(session)) => self.find_unnamed(token, session),
@@ -237,7 +244,8 @@ impl DeviceSources {
             last_seen_ms: now,
         };
         let session = arrival.chat_session.cloned();
-        let source = DeviceSource::new(inner.free_slug(label), token.clone(), identity, session, state);
+        let slug = inner.free_slug(label);
+        let source = DeviceSource::new(slug, token.clone(), identity, session, state);
         inner.add(source.clone());
         Ok(source)
     }

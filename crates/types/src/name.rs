@@ -244,24 +244,29 @@ text_type! {
 }
 
 impl ExposedName {
+    /// True if the exposed name of a tool is just the prefix of its source and its name.
+    #[must_use]
+    pub fn is_plain(source: &Slug, tool: &str) -> bool {
+        let is_builtin = source.is_builtin();
+        let prefix = if is_builtin { 0 } else { source.as_str().len() + "__".len() };
+        let starts_well = !is_builtin || tool.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+        starts_well
+            && tool.len() <= MAX_FULL_NAME - prefix
+            && tool.chars().all(is_usable)
+            && !has_hash_form(tool)
+            && !(is_builtin && tool.contains("__"))
+    }
+
     /// Makes the exposed name of a tool: `source__tool`, or the bare name for a built-in tool. Pure and
     /// injective.
     #[must_use]
     pub fn of(source: &Slug, tool: &str) -> Self {
         let prefix = if source.is_builtin() { String::new() } else { format!("{source}__") };
-        let usable = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
         let room = MAX_FULL_NAME - prefix.len();
-        let starts_well =
-            !prefix.is_empty() || tool.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
-        let plain = starts_well
-            && tool.len() <= room
-            && tool.chars().all(usable)
-            && !has_hash_form(tool)
-            && !(prefix.is_empty() && tool.contains("__"));
-        if plain {
+        if Self::is_plain(source, tool) {
             return Self(format!("{prefix}{tool}").into());
         }
-        let mut stem: String = tool.chars().map(|c| if usable(c) { c } else { '_' }).collect();
+        let mut stem: String = tool.chars().map(|c| if is_usable(c) { c } else { '_' }).collect();
         if prefix.is_empty() {
             while stem.contains("__") {
                 stem = stem.replace("__", "_");
@@ -287,6 +292,11 @@ impl FromStr for ExposedName {
             && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
         if fits { Ok(Self(text.into())) } else { Err(NameError::NotAToolId(truncate(text, MAX_QUOTE))) }
     }
+}
+
+/// True for the characters of an exposed name.
+fn is_usable(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '_' || c == '-'
 }
 
 /// True if a name ends like a hashed name.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use memchr::memmem;
+use memchr::{memchr2, memmem};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -93,19 +93,60 @@ pub(crate) struct TypeTag {
 const RAW_FIELDS: &[&str] =
     &["args", "authorize_intent", "messages", "output", "result", "structured", "tools"];
 
-/// Tag of an ordinary frame, whose first member is a plain `type`, without reading the rest. `None` if the tag has to be
+/// Tag of an ordinary frame, whose first member is a plain `type`, without parsing the rest. `None` if the tag has to be
 /// read with [`tag`]: another member could be named `type` too, or the frame could be too large.
 pub(crate) fn leading_tag(text: &str) -> Option<&str> {
     let value = text.strip_prefix(r#"{"type":"#)?.trim_start_matches(' ').strip_prefix('"')?;
     let (tag, rest) = value.split_once('"')?;
-    // A name can be escaped.
-    let is_repeated =
+    // A name can be escaped. Most frames have neither text anywhere, and this search takes many bytes at a time.
+    let may_be_repeated =
         [&br#""type""#[..], br"\u"].iter().any(|other| memmem::find(rest.as_bytes(), other).is_some());
+    let is_repeated = may_be_repeated && has_member_named_type(rest.as_bytes());
     let is_ordinary = !tag.contains('\\')
         && !is_repeated
         && !nests_deeper_than(text, MAX_DEPTH)
         && !has_more_values_than(text.as_bytes(), MAX_VALUES);
     is_ordinary.then_some(tag)
+}
+
+/// True if one of the members of a frame could be named `type`. Takes the text after the value of its first member. Exact
+/// for valid JSON, apart from names with an escape, which count.
+fn has_member_named_type(members: &[u8]) -> bool {
+    // Within the object of the frame.
+    let mut depth = 1_usize;
+    let mut is_name = false;
+    let mut rest = members;
+    while let Some((byte, after)) = rest.split_first() {
+        rest = after;
+        match byte {
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            b',' => is_name = depth == 1,
+            b'"' => {
+                let Some((string, after)) = split_string(rest) else { return true };
+                if is_name && (string == b"type" || string.contains(&b'\\')) {
+                    return true;
+                }
+                is_name = false;
+                rest = after;
+            }
+            _ => {}
+        }
+    }
+    false
+}
+
+/// Splits at the end of a string: into the string without its quotation marks, and the text after it. Takes the text
+/// after the opening mark.
+fn split_string(text: &[u8]) -> Option<(&[u8], &[u8])> {
+    let mut from = 0;
+    loop {
+        let at = from + memchr2(b'"', b'\\', text.get(from..)?)?;
+        if text.get(at) == Some(&b'"') {
+            return Some((text.get(..at)?, text.get(at + 1..)?));
+        }
+        from = at + 2;
+    }
 }
 
 /// Reads the tag of a frame.

@@ -148,12 +148,11 @@ impl SourceSnapshot {
                 merged.into_values().collect()
             }
         };
-        let exposed = self.tools.iter().enumerate().map(|(at, tool)| {
+        let changed = self.tools.iter().enumerate().filter_map(|(at, tool)| {
             let name = tool.spec().name().as_str();
-            (ExposedName::of(slug, name), at, name)
+            (!ExposedName::is_plain(slug, name)).then(|| (ExposedName::of(slug, name), at))
         });
-        let changed = exposed.filter(|(exposed, _, name)| !is_unhashed(exposed, slug, name));
-        let mut changed: Vec<_> = changed.map(|(exposed, at, _)| (exposed, at)).collect();
+        let mut changed: Vec<_> = changed.collect();
         changed.sort();
         self.hashed_names = changed.into();
         match self.tools.iter().any(|tool| tool.spec().is_sequential()) {
@@ -168,15 +167,6 @@ impl SourceSnapshot {
 fn may_be_hashed(exposed: &str) -> bool {
     let tail = exposed.len().checked_sub(14).and_then(|at| exposed.get(at..));
     tail.is_some_and(|tail| tail.starts_with("_x"))
-}
-
-/// True if an exposed name is just the prefix and the name.
-fn is_unhashed(exposed: &ExposedName, slug: &Slug, name: &str) -> bool {
-    let Some(prefix) = exposed.as_str().strip_suffix(name) else { return false };
-    match slug.is_builtin() {
-        true => prefix.is_empty(),
-        false => prefix.strip_suffix("__") == Some(slug.as_str()),
-    }
 }
 
 fn position(tools: &[Arc<dyn Tool>], name: &str) -> Option<usize> {

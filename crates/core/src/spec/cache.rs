@@ -61,9 +61,8 @@ impl SpecCache {
         budget: &mut CompileBudget,
     ) -> Result<Arc<ToolSpec>, SpecError> {
         let hash = self.hasher.hash_one(&document);
-        if let Some(spec) = self.specs.lock().get(hash, |spec| **spec.document() == document) {
-            budget.spend(spec.patterns()).map_err(SpecError::Parameters)?;
-            return Ok(spec);
+        if let Some(found) = self.find_hashed(hash, &document, budget) {
+            return found;
         }
         let raw = document.parameters.as_ref();
         let parameters =
@@ -76,6 +75,26 @@ impl SpecCache {
         let output = output.transpose().map_err(SpecError::Output)?;
         let spec = ToolSpec::assemble(Arc::new(document), parameters, output)?;
         Ok(self.specs.lock().intern(hash, spec, |one, other| one.document() == other.document()))
+    }
+
+    /// Returns an equal spec that is in use, without compiling. Takes the patterns of its schemas from the budget. `None`
+    /// if there is no equal spec.
+    pub fn find_within(
+        &self,
+        document: &SpecDocument,
+        budget: &mut CompileBudget,
+    ) -> Option<Result<Arc<ToolSpec>, SpecError>> {
+        self.find_hashed(self.hasher.hash_one(document), document, budget)
+    }
+
+    fn find_hashed(
+        &self,
+        hash: u64,
+        document: &SpecDocument,
+        budget: &mut CompileBudget,
+    ) -> Option<Result<Arc<ToolSpec>, SpecError>> {
+        let spec = self.specs.lock().get(hash, |spec| **spec.document() == *document)?;
+        Some(budget.spend(spec.patterns()).map_err(SpecError::Parameters).map(|()| spec))
     }
 
     /// Runs a job that compiles specs on a blocking thread. Few jobs run at the same time, and one of each

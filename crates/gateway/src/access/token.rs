@@ -160,7 +160,8 @@ impl TokenState {
             };
             let left = u64::try_from(at.saturating_sub(self.clock.now_ms())).unwrap_or_default();
             let nap = Duration::from_millis(left.max(1)).min(MAX_EXPIRY_SLEEP);
-            let _ = tokio::time::timeout(nap, self.end_signal.cancelled()).await;
+            // Few tokens expire, and each of their connections waits here.
+            let _ = Box::pin(tokio::time::timeout(nap, self.end_signal.cancelled())).await;
         }
     }
 

@@ -128,13 +128,13 @@ impl ChatClient {
                 Ok(())
             }
             ClientMessage::Message(message) => {
-                self.conversation.handle_message(cx, self.questions.sink(cx), message).await
+                Box::pin(self.conversation.handle_message(cx, self.questions.sink(cx), message)).await
             }
             ClientMessage::Regenerate(again) => {
-                self.conversation.regenerate(cx, self.questions.sink(cx), again.debug).await
+                Box::pin(self.conversation.regenerate(cx, self.questions.sink(cx), again.debug)).await
             }
-            ClientMessage::Abort(_) => self.conversation.abort_turn(cx).await,
-            ClientMessage::PermissionAnswer(answer) => questions::answer_question(cx, answer).await,
+            ClientMessage::Abort(_) => Box::pin(self.conversation.abort_turn(cx)).await,
+            ClientMessage::PermissionAnswer(answer) => Box::pin(questions::answer_question(cx, answer)).await,
             other => {
                 let text = format!("{:?} is not supported here", other.kind());
                 cx.send_error(error_code::INVALID_MESSAGE, text).await

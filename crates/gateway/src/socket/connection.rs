@@ -2,16 +2,17 @@
 //! never stops the gateway from reading, and frames need not cross between tasks twice. A second, mostly idle
 //! task checks the heartbeat and waits for events that end the connection from outside.
 
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::Poll;
 use std::time::Duration;
 
 use axum::extract::ws::{Message, Utf8Bytes, WebSocket};
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt as _, StreamExt as _};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 
@@ -19,7 +20,7 @@ use super::close::{CloseReason, TOO_SLOW};
 use crate::fair_task::FairTask;
 use crate::listener::BytesWritten;
 use crate::memory_budget::{MemoryAccount, MemoryReservation};
-use crate::outbox::{Outbox, OutgoingFrame};
+use crate::outbox::{Outbox, OutgoingFrame, OutgoingFrames};
 use crate::peer_connection::PeerConnection;
 
 /// Options of a connection.
@@ -58,63 +59,70 @@ const WRITE_TIMEOUT_STEPS: u32 = 4;
 /// Maximum time for a peer to answer a close frame.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Serves a connection until it ends by itself or `ending` resolves. Calls `left` as soon as it has ended,
+/// The two directions of a WebSocket.
+pub(crate) type SocketHalves = (SplitSink<WebSocket, Message>, SplitStream<WebSocket>);
+
+/// Serves a connection until it ends by itself or the future of `ending` resolves. Calls `left` as soon as it has ended,
 /// before the close frame is sent.
-pub(crate) async fn serve<R: FrameReceiver>(
-    socket: WebSocket,
-    receiver: &mut R,
-    outbox: &Outbox,
-    mut queue: mpsc::Receiver<OutgoingFrame>,
+///
+/// There may be ten thousand connections, so the futures are small: each value is stored once, rare work is allocated
+/// while it runs. An `async fn` would store its arguments twice.
+pub(crate) fn serve<'r, R: FrameReceiver, E: Future<Output = CloseReason> + Send + 'static>(
+    (mut sink, mut stream): SocketHalves,
+    receiver: &'r mut R,
+    outbox: &'r Outbox,
+    mut queue: OutgoingFrames,
     terms: SocketOptions,
-    ending: impl Future<Output = CloseReason> + Send + 'static,
-    left: impl FnOnce(&mut R, &CloseReason),
-) -> CloseReason {
-    let (mut sink, mut stream) = socket.split();
+    ending: impl FnOnce() -> E + Send + 'static,
+    left: impl FnOnce(&mut R, &CloseReason) + Send,
+) -> impl Future<Output = CloseReason> + Send {
     let started = Instant::now();
     let heard_ms = Arc::new(AtomicU64::new(0));
-    // A separate task waits for rare events; otherwise, they would be polled for every frame.
-    let (tell, mut told) = oneshot::channel();
-    let heartbeat = watch_heartbeat(outbox.clone(), terms.heartbeat, started, heard_ms.clone());
-    let account = terms.account.clone();
-    let watcher = AbortOnDropHandle::new(tokio::spawn(async move {
-        let close = tokio::select! {
-            close = heartbeat => close,
-            close = ending => close,
-            () = account.closed() => CloseReason::with_code(
-                TOO_SLOW,
-                "this connection or its token holds too much of the gateway's memory; retry later",
-            ),
-        };
-        // The connection may have ended by itself.
-        let _ = tell.send(close);
-    }));
-    let work = Box::pin(async {
-        tokio::select! {
-            biased;
-            close = read(&mut stream, receiver, &terms, started, &heard_ms) => close,
-            close = write(&mut sink, &mut queue, &terms) => close,
-            close = &mut told => close.unwrap_or(CloseReason::PeerGone),
-        }
-    });
-    let close = FairTask::new(work, terms.connection.clone()).await;
-    drop(watcher);
-    left(receiver, &close);
-    // Wakes senders that wait for space in the queue.
-    queue.close();
-    let goodbye = async {
-        if let Some(frame) = close.frame() {
-            while let Ok(outgoing) = queue.try_recv() {
-                sink.feed(message(outgoing).0).await?;
+    async move {
+        // A separate task waits for rare events; otherwise, they would be polled for every frame.
+        let (tell, mut told) = oneshot::channel();
+        let (account, heartbeat) = (terms.account.clone(), terms.heartbeat);
+        let (pinged, heard) = (outbox.clone(), heard_ms.clone());
+        let watcher = AbortOnDropHandle::new(tokio::spawn(async move {
+            let close = tokio::select! {
+                close = watch_heartbeat(&pinged, heartbeat, started, &heard) => close,
+                close = ending() => close,
+                () = account.closed() => CloseReason::with_code(
+                    TOO_SLOW,
+                    "this connection or its token holds too much of the gateway's memory; retry later",
+                ),
+            };
+            // The connection may have ended by itself.
+            let _ = tell.send(close);
+        }));
+        let work = Box::pin(async {
+            tokio::select! {
+                biased;
+                close = read(&mut stream, receiver, &terms, started, &heard_ms) => close,
+                close = write(&mut sink, &mut queue, &terms) => close,
+                close = &mut told => close.unwrap_or(CloseReason::PeerGone),
             }
-            sink.send(frame).await?;
-        }
-        // Reading on sends the answer to the peer's close frame.
-        while let Some(Ok(_)) = stream.next().await {}
-        Ok::<_, axum::Error>(())
-    };
-    // The peer may be the reason for closing, so the wait is bounded.
-    let _ = tokio::time::timeout(CLOSE_TIMEOUT, goodbye).await;
-    close
+        });
+        let close = FairTask::new(work, terms.connection.clone()).await;
+        drop(watcher);
+        left(receiver, &close);
+        // Wakes senders that wait for space in the queue.
+        queue.close();
+        let goodbye = async {
+            if let Some(frame) = close.frame() {
+                while let Some(outgoing) = queue.try_recv() {
+                    sink.feed(message(outgoing).0).await?;
+                }
+                sink.send(frame).await?;
+            }
+            // Reading on sends the answer to the peer's close frame.
+            while let Some(Ok(_)) = stream.next().await {}
+            Ok::<_, axum::Error>(())
+        };
+        // The peer may be the reason for closing, so the wait is bounded.
+        let _ = Box::pin(tokio::time::timeout(CLOSE_TIMEOUT, goodbye)).await;
+        close
+    }
 }
 
 async fn read<R: FrameReceiver>(
@@ -168,7 +176,7 @@ async fn read<R: FrameReceiver>(
 
 async fn write(
     sink: &mut SplitSink<WebSocket, Message>,
-    queue: &mut mpsc::Receiver<OutgoingFrame>,
+    queue: &mut OutgoingFrames,
     terms: &SocketOptions,
 ) -> CloseReason {
     while let Some(first) = queue.recv().await {
@@ -185,7 +193,7 @@ async fn write(
                 sink.feed(message).await?;
             }
             for _ in 0..BATCH {
-                let Ok(outgoing) = queue.try_recv() else { break };
+                let Some(outgoing) = queue.try_recv() else { break };
                 let (message, memory) = message(outgoing);
                 fed.extend(memory);
                 sink.feed(message).await?;
@@ -209,6 +217,10 @@ async fn wait_while_peer_reads<T>(
     timeout: Duration,
 ) -> Option<T> {
     let mut work = pin!(work);
+    // Most writes end at once. A timer costs more than they do.
+    if let Poll::Ready(done) = poll_fn(|cx| Poll::Ready(work.as_mut().poll(cx))).await {
+        return Some(done);
+    }
     let (mut taken, mut idle) = (written.bytes(), 0);
     while idle < WRITE_TIMEOUT_STEPS {
         if let Ok(done) = tokio::time::timeout(timeout / WRITE_TIMEOUT_STEPS, &mut work).await {
@@ -222,10 +234,10 @@ async fn wait_while_peer_reads<T>(
 }
 
 async fn watch_heartbeat(
-    outbox: Outbox,
+    outbox: &Outbox,
     heartbeat: Duration,
     started: Instant,
-    heard_ms: Arc<AtomicU64>,
+    heard_ms: &AtomicU64,
 ) -> CloseReason {
     loop {
         tokio::time::sleep(heartbeat).await;

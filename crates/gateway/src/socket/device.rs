@@ -19,9 +19,10 @@ use super::context::SocketContext;
 use super::tool_provider::ToolProvider;
 use crate::memory_budget::{LastingMemory, OverBudget, cost};
 use crate::outbox::PeerGone;
+use crate::rules::RegistrationAllowance;
 use crate::sources::SourceSession;
 use crate::sources::device_session::DeviceSession;
-use crate::sources::registration::{self, RegistrationCapacity};
+use crate::sources::registration::{self, CheckedSpecs, RegistrationCapacity};
 use crate::sources::remote_tool::remote_tools;
 
 /// Maximum length of a call's id in an acknowledgement, in bytes. A longer one is cut.
@@ -30,6 +31,8 @@ const MAX_ID_BYTES: usize = 4096;
 const MAX_LOGGED_ID_BYTES: usize = 200;
 /// Maximum length of the description of an unreadable answer, in bytes.
 const MAX_PROBLEM_BYTES: usize = 500;
+/// Maximum size of a message's specs that are looked up among those in use before they are compiled, in bytes.
+const MAX_INLINE_BYTES: usize = 32 << 10;
 /// Maximum length of a question for the caller, in characters. Longer questions are truncated.
 const MAX_QUESTION: usize = 2000;
 
@@ -60,13 +63,7 @@ pub(super) async fn register(
         other_names: allowed.max_tools().map(|_| registered_names(others())).unwrap_or_default(),
         patterns,
     };
-    let specs = cx.app.specs.clone();
-    // Always apart from other connections: a few bytes of a schema can take long to compile.
-    let compile = {
-        let specs = specs.clone();
-        move || registration::check_specs(&specs, &message.tools, &capacity, &allowed)
-    };
-    let mut checked = specs.run_compile_job(&cx.token.principal.id.0, compile).await.unwrap_or_default();
+    let mut checked = check_specs(cx, message.tools, capacity, allowed).await;
     let memory = cost::definitions(kept_tools + checked.accepted.len(), kept_bytes + checked.bytes);
     if let Err(refusal) = count_definitions(cx, &session, memory) {
         checked.reject_all(&format!("{refusal}; the limit is the setting limits.memory_bytes"));
@@ -88,6 +85,27 @@ pub(super) async fn register(
     drop(registering);
     let registered = registered.unwrap_or_default();
     cx.send(ToolsRegistered { count, registered, rejected: checked.rejected }).await
+}
+
+/// Checks the specs of a message.
+async fn check_specs(
+    cx: &SocketContext,
+    tools: Vec<RawJson>,
+    capacity: RegistrationCapacity,
+    allowed: RegistrationAllowance,
+) -> CheckedSpecs {
+    let specs = Arc::clone(&cx.app.specs);
+    // Many devices have the same tools. Finding a spec that is in use takes little, if it is short.
+    let is_short = tools.iter().map(|tool| tool.get().len()).sum::<usize>() <= MAX_INLINE_BYTES;
+    if is_short && let Some(known) = registration::check_known_specs(&specs, &tools, &capacity, &allowed) {
+        return known;
+    }
+    // Always apart from other connections: a few bytes of a schema can take long to compile.
+    let compile = {
+        let specs = Arc::clone(&specs);
+        move || registration::check_specs(&specs, &tools, &capacity, &allowed)
+    };
+    specs.run_compile_job(&cx.token.principal.id.0, compile).await.unwrap_or_default()
 }
 
 /// Counts the memory of a session's tools. It outlives the connection, because the session may be resumed.

@@ -9,6 +9,7 @@ use axum::extract::ws::{Utf8Bytes, WebSocket};
 use axum::extract::{FromRequestParts, Request, State};
 use axum::response::Response;
 use axum::routing::get;
+use futures_util::StreamExt as _;
 use futures_util::future::BoxFuture;
 use http::{HeaderValue, StatusCode};
 use tokio::sync::mpsc;
@@ -146,7 +147,7 @@ async fn serve(
         }
     });
     let (closing, held) = (app.closing.clone(), Arc::clone(&token));
-    let ending = async move {
+    let ending = move || async move {
         tokio::select! {
             why = held.wait_until_ended() => CloseReason::with_code(TOKEN_ENDED, format!("{}: {}", end_code(why), why.reason())),
             () = closing.cancelled() => CloseReason::with_code(GOING_AWAY, "the gateway is shutting down"),
@@ -155,7 +156,7 @@ async fn serve(
     };
     let mut client = McpFrameReceiver { to_server, account: terms.account.clone() };
     let leave = |_: &mut McpFrameReceiver, _: &CloseReason| cancel.cancel();
-    let close = connection::serve(socket, &mut client, &outbox, queue, terms, ending, leave).await;
+    let close = connection::serve(socket.split(), &mut client, &outbox, queue, terms, ending, leave).await;
     // The remaining work has been cancelled and ends soon.
     if let Err(error) = serving.await {
         tracing::error!(%error, "an MCP connection broke off");

@@ -78,11 +78,15 @@ impl SocketPeer {
         {
             return cx.send_error(error_code::FORBIDDEN, text).await;
         }
+        // The futures of rare messages are allocated while they run. Otherwise, each connection would have room for the
+        // largest one for ever.
         match message {
-            ClientMessage::Connect(connect) => self.connect(connect).await,
-            ClientMessage::RegisterTools(message) => device::register(cx, provider, message).await,
-            ClientMessage::UnregisterTools(message) => device::unregister(cx, provider, message).await,
-            ClientMessage::GetRegisteredTools(_) => device::list_registered(cx, provider).await,
+            ClientMessage::Connect(connect) => Box::pin(self.connect(connect)).await,
+            ClientMessage::RegisterTools(message) => Box::pin(device::register(cx, provider, message)).await,
+            ClientMessage::UnregisterTools(message) => {
+                Box::pin(device::unregister(cx, provider, message)).await
+            }
+            ClientMessage::GetRegisteredTools(_) => Box::pin(device::list_registered(cx, provider)).await,
             ClientMessage::ToolResult(result) => device::handle_result(cx, provider, result).await,
             ClientMessage::ToolError(failure) => device::handle_failure(cx, provider, failure).await,
             ClientMessage::ToolProgress(progress) => {
@@ -93,7 +97,9 @@ impl SocketPeer {
                 device::handle_waiting(provider, waiting);
                 Ok(())
             }
-            ClientMessage::AppProviders(message) => app_providers::report(cx, provider, message).await,
+            ClientMessage::AppProviders(message) => {
+                Box::pin(app_providers::report(cx, provider, message)).await
+            }
             message if cx.kind == SocketKind::Device => {
                 let text = format!(
                     "{:?} is only allowed on /ws/chat; this is a device's connection",

@@ -1,6 +1,7 @@
 //! The entry points `/ws/device` and `/ws/chat`: check the token, negotiate version and subprotocol, and
 //! serve the connection.
 
+use std::future::ready;
 use std::sync::Arc;
 
 use axum::Router;
@@ -9,6 +10,7 @@ use axum::extract::ws::{WebSocket, WebSocketUpgrade};
 use axum::extract::{FromRequestParts, Request, State};
 use axum::response::Response;
 use axum::routing::get;
+use futures_util::StreamExt as _;
 use http::header::SEC_WEBSOCKET_PROTOCOL;
 use http::request::Parts;
 use http::{HeaderValue, StatusCode};
@@ -72,11 +74,13 @@ async fn upgrade(
         upgrade.set_selected_protocol(HeaderValue::from_static(subprotocol));
     }
     let frame = app.settings.limits.frame_bytes;
-    Ok(upgrade
-        .read_buffer_size(READ_BUFFER)
-        .max_message_size(frame)
-        .max_frame_size(frame)
-        .on_upgrade(move |socket| serve(app, token, kind, version, introduction, terms, socket)))
+    Ok(upgrade.read_buffer_size(READ_BUFFER).max_message_size(frame).max_frame_size(frame).on_upgrade(
+        move |socket| {
+            // The task that waits for the upgrade keeps its size until it ends, and has to be larger.
+            tokio::spawn(serve(app, token, kind, version, introduction, terms, socket));
+            ready(())
+        },
+    ))
 }
 
 fn forbidden_reason(kind: SocketKind, token: &TokenState) -> Option<&'static str> {
@@ -144,7 +148,8 @@ fn not_a_websocket(rejection: WebSocketUpgradeRejection) -> ApiError {
         .with_hint("open this address with a WebSocket client (version 13)")
 }
 
-async fn serve(
+/// Serves a connection until it ends. Each value is stored once: see [`connection::serve`].
+fn serve(
     app: Arc<AppState>,
     token: Arc<TokenState>,
     kind: SocketKind,
@@ -152,29 +157,34 @@ async fn serve(
     introduction: SocketParams,
     terms: SocketOptions,
     socket: WebSocket,
-) {
+) -> impl Future<Output = ()> + Send {
     let (outbox, queue) = Outbox::new(app.settings.limits.send_queue, terms.account.clone());
-    let _open = app.metrics.track_socket(kind.entry_point());
+    let open = app.metrics.track_socket(kind.entry_point());
     let sending = (outbox.clone(), terms.account.clone());
-    let mut peer = SocketPeer::new(app.clone(), token.clone(), kind, version, sending, introduction);
-    let (displaced, closing, held) = (peer.displaced(), app.closing.clone(), token.clone());
-    let refused = match kind {
-        SocketKind::Chat => peer.open_session().await.err(),
-        SocketKind::Device => None,
-    };
-    let ending = async move {
-        if let Some(close) = refused {
-            return close;
-        }
-        tokio::select! {
-            why = held.wait_until_ended() => CloseReason::with_code(TOKEN_ENDED, format!("{}: {}", end_code(why), why.reason())),
-            () = displaced.cancelled() => CloseReason::with_code(TAKEN_OVER, "taken_over: a newer connection took over"),
-            () = closing.cancelled() => CloseReason::with_code(GOING_AWAY, "the gateway is shutting down"),
-        }
-    };
-    let close =
-        connection::serve(socket, &mut peer, &outbox, queue, terms, ending, SocketPeer::disconnect).await;
-    tracing::debug!(token = %token.id(), ?kind, ?close, "a connection ended");
+    let (closing, held, logged) = (app.closing.clone(), Arc::clone(&token), Arc::clone(&token));
+    let mut peer = SocketPeer::new(app, token, kind, version, sending, introduction);
+    let displaced = peer.displaced();
+    let halves = socket.split();
+    async move {
+        let refused = match kind {
+            SocketKind::Chat => Box::pin(peer.open_session()).await.err().map(Box::new),
+            SocketKind::Device => None,
+        };
+        let ending = move || async move {
+            if let Some(close) = refused {
+                return *close;
+            }
+            tokio::select! {
+                why = held.wait_until_ended() => CloseReason::with_code(TOKEN_ENDED, format!("{}: {}", end_code(why), why.reason())),
+                () = displaced.cancelled() => CloseReason::with_code(TAKEN_OVER, "taken_over: a newer connection took over"),
+                () = closing.cancelled() => CloseReason::with_code(GOING_AWAY, "the gateway is shutting down"),
+            }
+        };
+        let close =
+            connection::serve(halves, &mut peer, &outbox, queue, terms, ending, SocketPeer::disconnect).await;
+        drop(open);
+        tracing::debug!(token = %logged.id(), ?kind, ?close, "a connection ended");
+    }
 }
 
 /// Returns the code for a closed connection, which equals that of a refused upgrade.

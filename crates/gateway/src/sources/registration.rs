@@ -59,6 +59,28 @@ pub(crate) fn check_specs(
     room: &RegistrationCapacity,
     allowed: &RegistrationAllowance,
 ) -> CheckedSpecs {
+    let compile = |document, budget: &mut CompileBudget| Some(specs.compile_within(document, budget));
+    check_each(tools, room, allowed, compile).unwrap_or_default()
+}
+
+/// Checks specs without compiling any. `None` if one of them is not in use by anybody yet.
+pub(crate) fn check_known_specs(
+    specs: &SpecCache,
+    tools: &[RawJson],
+    room: &RegistrationCapacity,
+    allowed: &RegistrationAllowance,
+) -> Option<CheckedSpecs> {
+    let find = |document, budget: &mut CompileBudget| specs.find_within(&document, budget);
+    check_each(tools, room, allowed, find)
+}
+
+/// Checks each spec with the result of `compile`. Ends with `None` as soon as that returns none.
+fn check_each(
+    tools: &[RawJson],
+    room: &RegistrationCapacity,
+    allowed: &RegistrationAllowance,
+    mut compile: impl FnMut(SpecDocument, &mut CompileBudget) -> Option<Result<Arc<ToolSpec>, SpecError>>,
+) -> Option<CheckedSpecs> {
     let mut checked = CheckedSpecs::default();
     let mut seen = HashSet::new();
     let (mut tools_left, mut bytes_left) = (room.tools, room.bytes);
@@ -66,7 +88,11 @@ pub(crate) fn check_specs(
     let mut budget = CompileBudget::of_source(room.patterns);
     let mut source_left = most.saturating_sub(room.own_names.union(&room.other_names).count());
     for raw in tools {
-        let result = compile(specs, raw, &mut budget).and_then(|spec| {
+        let compiled = match read_document(raw) {
+            Ok(document) => compile(document, &mut budget)?.map_err(|bad| bad.to_string()),
+            Err(reason) => Err(reason),
+        };
+        let result = compiled.and_then(|spec| {
             let name = spec.name().as_str();
             if let Some(refusal) = allowed.refusal_reason(name) {
                 return Err(refusal);
@@ -104,13 +130,11 @@ pub(crate) fn check_specs(
             Err(_) => {}
         }
     }
-    checked
+    Some(checked)
 }
 
-fn compile(specs: &SpecCache, raw: &RawJson, budget: &mut CompileBudget) -> Result<Arc<ToolSpec>, String> {
-    let document: SpecDocument =
-        raw.to().map_err(|error| SpecError::Malformed(shorten_error(&error)).to_string())?;
-    specs.compile_within(document, budget).map_err(|bad| bad.to_string())
+fn read_document(raw: &RawJson) -> Result<SpecDocument, String> {
+    raw.to().map_err(|error| SpecError::Malformed(shorten_error(&error)).to_string())
 }
 
 /// Returns the start of a rejected spec's name as it was received, so that its device recognizes it.

@@ -174,9 +174,20 @@ fn the_fast_way_to_the_type_is_only_for_frames_that_have_one_plain_type_first() 
     // As Python writes it.
     assert_eq!(leading_tag(r#"{"type": "call_tool", "id": "1"}"#), Some("call_tool"));
     for text in [
+        // A `type` within a value, and a text that only looks like a member.
+        r#"{"type":"register_tools","tools":[{"name":"a","parameters":{"type":"object","type":1}}]}"#,
+        r#"{"type":"register_tools","tools":[[{},"type",{"a":1}]],"x":"type"}"#,
+        r#"{"type":"register_tools","x":"a\",\"type\":\u0031","y":"\\","tools":[]}"#,
+    ] {
+        assert_eq!(leading_tag(text), Some("register_tools"), "{text}");
+    }
+    for text in [
         r#"{"id":"1","type":"abort"}"#,
         r#"{"type":"abort","type":"connect"}"#,
         r#"{"type":"abort","t\u0079pe":"connect"}"#,
+        r#"{"type":"abort","x":{"type":[{}]}, "type" :"connect"}"#,
+        r#"{"type":"abort","x":"\u0031","y\n":1}"#,
+        r#"{"type":"abort","x":"type","y":"\u"#,
         r#"{"type":"ab\u006frt"}"#,
         r#"{"type":7}"#,
         r#"{"type":"abort"#,
@@ -196,6 +207,8 @@ fn both_ways_to_decode_agree() {
         r#""name":"a""#,
         r#""args":{"type":"connect"}"#,
         r#""args":[1,"\ud83d"]"#,
+        r#""args":{"a":[{"type":"x"}],"b":"\",\"type\":\u0031"}"#,
+        r#""\u0069d":"1""#,
         r#""type":"abort""#,
         r#""output":"x""#,
         r#""x":{"#,

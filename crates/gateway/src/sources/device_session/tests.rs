@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use proptest::prelude::*;
-use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use toolway_core::{
     CallRequest, Caller, ClosedCall, EarlierCall, Engine, EngineParts, EngineSettings, FinishedCall,
@@ -18,7 +17,7 @@ use toolway_wire::GatewayMessage;
 
 use super::*;
 use crate::memory_budget::MemoryBudget;
-use crate::outbox::OutgoingFrame;
+use crate::outbox::{OutgoingFrame, OutgoingFrames};
 use crate::sources::device_source::{DeviceSource, DeviceSourceState};
 use crate::sources::remote_tool::remote_tools;
 
@@ -115,7 +114,7 @@ struct DeviceSessionHarness {
     source: Arc<DeviceSource>,
     session: Arc<DeviceSession>,
     attachment: Option<DeviceAttachment>,
-    queue: Option<mpsc::Receiver<OutgoingFrame>>,
+    queue: Option<OutgoingFrames>,
     calls: Vec<StartedCall>,
     /// Number of times that each request reached the device in the current session.
     requests: HashMap<String, u32>,
@@ -231,7 +230,7 @@ impl DeviceSessionHarness {
     /// Reads the frames that were sent to the device.
     fn read(&mut self) {
         let Some(queue) = &mut self.queue else { return };
-        while let Ok(outgoing) = queue.try_recv() {
+        while let Some(outgoing) = queue.try_recv() {
             let OutgoingFrame::Text(queued) = outgoing else { continue };
             let text = queued.text;
             if let Ok(GatewayMessage::ToolCallRequest(request)) = GatewayMessage::decode(text.as_str()) {
