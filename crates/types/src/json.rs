@@ -162,9 +162,11 @@ where
 
 /// Appends a text as a JSON string.
 pub fn push_string(out: &mut String, text: &str) {
-    // Most texts need no escape, and this check takes many bytes at a time.
-    let needs_escape = |byte: &u8| matches!(byte, 0..0x20 | b'"' | b'\\');
-    if !text.as_bytes().iter().any(needs_escape) {
+    // Most texts need no escape. Without an end within a block, the compiler checks all its bytes at once.
+    let needs_escape = |byte: u8| (byte < 0x20) | (byte == b'"') | (byte == b'\\');
+    let block_needs_escape = |block: &[u8]| block.iter().fold(false, |any, byte| any | needs_escape(*byte));
+    let (blocks, rest) = text.as_bytes().as_chunks::<16>();
+    if !blocks.iter().any(|block| block_needs_escape(block)) && !block_needs_escape(rest) {
         out.reserve(text.len() + 2);
         out.push('"');
         out.push_str(text);

@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
-use memchr::{memchr2, memmem};
+use memchr::{memchr, memchr2, memmem};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -93,15 +94,19 @@ pub(crate) struct TypeTag {
 const RAW_FIELDS: &[&str] =
     &["args", "authorize_intent", "messages", "output", "result", "structured", "tools"];
 
+/// Search for a name `type`. Its preparation takes longer than the search of a short frame.
+static TYPE_NAME: LazyLock<memmem::Finder<'static>> = LazyLock::new(|| memmem::Finder::new(r#""type""#));
+
 /// Tag of an ordinary frame, whose first member is a plain `type`, without parsing the rest. `None` if the tag has to be
 /// read with [`tag`]: another member could be named `type` too, or the frame could be too large.
 pub(crate) fn leading_tag(text: &str) -> Option<&str> {
     let value = text.strip_prefix(r#"{"type":"#)?.trim_start_matches(' ').strip_prefix('"')?;
-    let (tag, rest) = value.split_once('"')?;
-    // A name can be escaped. Most frames have neither text anywhere, and this search takes many bytes at a time.
-    let may_be_repeated =
-        [&br#""type""#[..], br"\u"].iter().any(|other| memmem::find(rest.as_bytes(), other).is_some());
-    let is_repeated = may_be_repeated && has_member_named_type(rest.as_bytes());
+    let end = memchr(b'"', value.as_bytes())?;
+    let (tag, rest) = (value.get(..end)?, value.as_bytes().get(end + 1..)?);
+    // A name can be escaped. Most frames have neither an escape nor that text anywhere, and these searches take many bytes
+    // at a time.
+    let may_be_repeated = memchr(b'\\', rest).is_some() || TYPE_NAME.find(rest).is_some();
+    let is_repeated = may_be_repeated && has_member_named_type(rest);
     let is_ordinary = !tag.contains('\\')
         && !is_repeated
         && !nests_deeper_than(text, MAX_DEPTH)

@@ -5,7 +5,7 @@
 use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
 use std::time::Duration;
 
@@ -13,7 +13,6 @@ use axum::extract::ws::{Message, Utf8Bytes, WebSocket};
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt as _, StreamExt as _};
 use tokio::sync::oneshot;
-use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::close::{CloseReason, TOO_SLOW};
@@ -56,6 +55,8 @@ const BATCH: usize = 64;
 const SLICE: u32 = 16;
 /// Number of checks within the write timeout.
 const WRITE_TIMEOUT_STEPS: u32 = 4;
+/// Number of heartbeats without a sign of the peer after which it is closed.
+const SILENT_HEARTBEATS: u32 = 3;
 /// Maximum time for a peer to answer a close frame.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
@@ -76,16 +77,15 @@ pub(crate) fn serve<'r, R: FrameReceiver, E: Future<Output = CloseReason> + Send
     ending: impl FnOnce() -> E + Send + 'static,
     left: impl FnOnce(&mut R, &CloseReason) + Send,
 ) -> impl Future<Output = CloseReason> + Send {
-    let started = Instant::now();
-    let heard_ms = Arc::new(AtomicU64::new(0));
+    let heard = Arc::new(AtomicBool::new(false));
     async move {
         // A separate task waits for rare events; otherwise, they would be polled for every frame.
         let (tell, mut told) = oneshot::channel();
         let (account, heartbeat) = (terms.account.clone(), terms.heartbeat);
-        let (pinged, heard) = (outbox.clone(), heard_ms.clone());
+        let (pinged, was_heard) = (outbox.clone(), heard.clone());
         let watcher = AbortOnDropHandle::new(tokio::spawn(async move {
             let close = tokio::select! {
-                close = watch_heartbeat(&pinged, heartbeat, started, &heard) => close,
+                close = watch_heartbeat(&pinged, heartbeat, &was_heard) => close,
                 close = ending() => close,
                 () = account.closed() => CloseReason::with_code(
                     TOO_SLOW,
@@ -98,7 +98,7 @@ pub(crate) fn serve<'r, R: FrameReceiver, E: Future<Output = CloseReason> + Send
         let work = Box::pin(async {
             tokio::select! {
                 biased;
-                close = read(&mut stream, receiver, &terms, started, &heard_ms) => close,
+                close = read(&mut stream, receiver, &terms, &heard) => close,
                 close = write(&mut sink, &mut queue, &terms) => close,
                 close = &mut told => close.unwrap_or(CloseReason::PeerGone),
             }
@@ -129,8 +129,7 @@ async fn read<R: FrameReceiver>(
     stream: &mut SplitStream<WebSocket>,
     receiver: &mut R,
     terms: &SocketOptions,
-    started: Instant,
-    heard_ms: &AtomicU64,
+    heard: &AtomicBool,
 ) -> CloseReason {
     let frames = terms.connection.as_ref().and_then(PeerConnection::frames);
     let mut handled = 0;
@@ -145,7 +144,7 @@ async fn read<R: FrameReceiver>(
             Some(Err(error)) => return CloseReason::of_read_error(error),
             Some(Ok(message)) => message,
         };
-        heard_ms.store(millis(started.elapsed()), Ordering::Relaxed);
+        heard.store(true, Ordering::Relaxed);
         receiver.on_activity();
         let is_data = matches!(message, Message::Text(_) | Message::Binary(_));
         match (&message, frames) {
@@ -233,17 +232,14 @@ async fn wait_while_peer_reads<T>(
     None
 }
 
-async fn watch_heartbeat(
-    outbox: &Outbox,
-    heartbeat: Duration,
-    started: Instant,
-    heard_ms: &AtomicU64,
-) -> CloseReason {
+/// Waits until the peer has sent nothing for three heartbeats. Sends a ping in each.
+async fn watch_heartbeat(outbox: &Outbox, heartbeat: Duration, heard: &AtomicBool) -> CloseReason {
+    let mut silent = 0;
     loop {
         tokio::time::sleep(heartbeat).await;
-        let silent = millis(started.elapsed()).saturating_sub(heard_ms.load(Ordering::Relaxed));
+        silent = if heard.swap(false, Ordering::Relaxed) { 0 } else { silent + 1 };
         // The first ping is sent after one heartbeat, so two are unanswered after three.
-        if silent >= millis(heartbeat * 3) {
+        if silent >= SILENT_HEARTBEATS {
             return CloseReason::with_code(TOO_SLOW, "two consecutive pings were not answered");
         }
         outbox.ping();
@@ -258,10 +254,6 @@ fn message(outgoing: OutgoingFrame) -> (Message, Option<MemoryReservation>) {
         }
         OutgoingFrame::Ping => (Message::Ping(axum::body::Bytes::new()), None),
     }
-}
-
-fn millis(duration: Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]
