@@ -1,12 +1,13 @@
 //! Closes calls and turns that a gateway left open because it did not stop properly.
 
-use sqlx::SqliteConnection;
+use sqlx::{Connection, SqliteConnection};
 
 use crate::database::InterruptedWork;
 use crate::error::StoreError;
 use crate::outcome;
 use crate::sessions::close_running_turns;
 use crate::writer;
+use crate::writer::started_calls::move_to_calls;
 
 impl InterruptedWork {
     /// Closes all open calls and turns.
@@ -32,13 +33,17 @@ impl InterruptedWork {
 }
 
 async fn close_open_calls(conn: &mut SqliteConnection) -> Result<u64, StoreError> {
+    let failed = || StoreError::database("closing of calls left open");
     let outcome = outcome::restart_outcome();
+    let mut transaction = conn.begin_with("BEGIN IMMEDIATE").await.map_err(failed())?;
+    move_to_calls(&mut transaction).await.map_err(failed())?;
     let done = sqlx::query("UPDATE calls SET status = ?, code = ?, outcome = ? WHERE status = 0")
         .bind(writer::rows::status_of(&outcome))
         .bind(outcome.error().map(|error| error.code.as_str()))
         .bind(outcome::encode(&outcome, usize::MAX))
-        .execute(conn)
+        .execute(&mut *transaction)
         .await
-        .map_err(StoreError::database("closing of calls left open"))?;
+        .map_err(failed())?;
+    transaction.commit().await.map_err(failed())?;
     Ok(done.rows_affected())
 }

@@ -26,6 +26,7 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
     Migration { version: 3, sql: include_str!("../migrations/0003_conversations.sql") },
     Migration { version: 4, sql: include_str!("../migrations/0004_sources_again.sql") },
     Migration { version: 5, sql: include_str!("../migrations/0005_plain_names.sql") },
+    Migration { version: 6, sql: include_str!("../migrations/0006_started_calls.sql") },
 ];
 
 /// The newest version of the migrations.

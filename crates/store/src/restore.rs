@@ -13,6 +13,7 @@ use crate::error::{StoreError, sqlite_code};
 use crate::files::{self, DatabaseFile, ScratchFile};
 use crate::migrations;
 use crate::store::Store;
+use crate::writer::started_calls::move_to_calls;
 
 impl Store {
     /// Replaces the whole content with that of a backup, in one transaction. The backup file is not changed:
@@ -107,6 +108,7 @@ async fn replace_all(conn: &mut SqliteConnection) -> Result<(), sqlx::Error> {
 
 async fn replace_tables(conn: &mut SqliteConnection) -> Result<(), sqlx::Error> {
     // Running calls are kept, because their outcomes are still to come.
+    move_to_calls(conn).await?;
     sqlx::raw_sql("CREATE TEMP TABLE running AS SELECT * FROM main.calls WHERE status = 0")
         .execute(&mut *conn)
         .await?;

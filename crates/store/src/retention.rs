@@ -20,6 +20,8 @@ impl Store {
     /// # Errors
     /// Fails if SQLite fails. The calls removed until then stay removed.
     pub async fn enforce_retention(&self) -> Result<RemovedCalls, StoreError> {
+        // Stored starts of ended calls must not outlive the calls.
+        self.database().flush_before_read().await;
         let options = &self.database().options;
         let mut removed = RemovedCalls::default();
         let mut limit = i64::MAX;

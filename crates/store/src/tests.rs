@@ -4,5 +4,6 @@ mod faults;
 mod idempotency;
 mod opening;
 mod recording;
+mod running_calls;
 pub(crate) mod support;
 mod upgrade;

@@ -4,6 +4,7 @@
 //! If the database cannot be written to, the writer keeps its records (as many as the queue allows) and
 //! retries with growing pauses. It never blocks a call: waiting calls continue after a bounded time.
 
+mod call_id_hasher;
 mod checkpoints;
 mod connection;
 mod faults;
@@ -12,6 +13,8 @@ pub(crate) mod queue;
 pub(crate) mod response_drafts;
 pub(crate) mod rows;
 pub(crate) mod soft_changes;
+mod start_log;
+pub(crate) mod started_calls;
 pub(crate) mod submit;
 
 use std::collections::{HashSet, VecDeque};
@@ -26,12 +29,14 @@ use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout_at};
 use toolway_types::CallId;
 
+use self::call_id_hasher::CallIdHashBuilder;
 use self::checkpoints::CheckpointScheduler;
 use self::connection::WriterConnection;
 use self::faults::WriteFaults;
 use self::job::WriterJob;
 use self::queue::{QueueEntry, QueuedCall, WriteQueue};
-use self::rows::RowWriter;
+use self::rows::{RecordBatch, RowWriter, StartsRow};
+use self::start_log::StartLog;
 use crate::connector::DatabaseConnector;
 use crate::error::{StoreError, is_connection_error, is_transient};
 use crate::health::RecordingCounters;
@@ -52,11 +57,13 @@ struct WriterThread {
     window: Duration,
     connection: WriterConnection,
     rows: RowWriter,
+    starts: StartLog,
+    record_bytes: usize,
     /// Records taken from the queue and not yet written, oldest first.
     pending: Vec<QueueEntry>,
     /// Empty buffer for the queue.
     spare: Vec<QueueEntry>,
-    closed_ids: HashSet<CallId>,
+    closed_ids: HashSet<CallId, CallIdHashBuilder>,
     soft_deadline: Option<Instant>,
     faults: WriteFaults,
     checkpoints: CheckpointScheduler,
@@ -84,10 +91,12 @@ pub(crate) fn start(
                 connection: WriterConnection::new(connector, options.durability, conn),
                 window: options.window,
                 rows: RowWriter::new(options.record_bytes),
+                starts: StartLog::default(),
+                record_bytes: options.record_bytes,
                 faults: WriteFaults::new(options.give_up_after),
                 pending: Vec::new(),
                 spare: Vec::new(),
-                closed_ids: HashSet::new(),
+                closed_ids: HashSet::default(),
                 soft_deadline: None,
                 queue,
                 counters,
@@ -226,13 +235,58 @@ impl WriterThread {
     async fn try_write(&mut self, count: usize) -> Result<(), sqlx::Error> {
         let now = self.pending.get(..count).unwrap_or(&self.pending);
         let awaited = now.iter().any(|entry| entry.done.is_some());
-        let conn = self.connection.get(awaited).await?;
-        if RowWriter::is_one_statement(now.len()) {
-            return self.rows.write(conn, now).await;
+        let mut starts = Vec::new();
+        let mut batch = RecordBatch::new(awaited);
+        for entry in now {
+            match &entry.record {
+                QueuedCall::Opened(opened) if start_log::is_for_slot(entry) => starts.push(opened),
+                record => batch.push(record),
+            }
         }
-        let mut transaction = conn.begin_with("BEGIN IMMEDIATE").await?;
-        self.rows.write(&mut transaction, now).await?;
-        transaction.commit().await
+        let slot = self.starts.next_slot();
+        let mut moved: Vec<QueuedCall> = Vec::new();
+        if !starts.is_empty() {
+            batch.starts = Some(StartsRow { slot, text: started_calls::encode(&starts, self.record_bytes) });
+            moved.extend(self.starts.calls_in(slot).cloned().map(QueuedCall::Opened));
+        }
+        for record in &moved {
+            batch.is_atomic = true;
+            batch.push(record);
+        }
+        let conn = self.connection.get(awaited).await?;
+        self.rows.write(conn, &batch).await?;
+        for record in batch.rows() {
+            self.starts.remove(record.id());
+        }
+        if !starts.is_empty() {
+            self.starts.add(slot, starts.into_iter().cloned());
+        }
+        Ok(())
+    }
+
+    /// Gives all running calls rows, so that readers see them.
+    async fn move_starts(&mut self) {
+        // After a failure, another attempt would only delay the reader.
+        if !self.starts.is_stored() || !self.pending.is_empty() {
+            return;
+        }
+        let began = Instant::now();
+        let moved = async {
+            let calls: Vec<QueuedCall> = self.starts.calls().cloned().map(QueuedCall::Opened).collect();
+            let mut batch = RecordBatch::default();
+            calls.iter().for_each(|call| batch.push(call));
+            let mut transaction = self.connection.get(false).await?.begin_with("BEGIN IMMEDIATE").await?;
+            self.rows.write_rows(&mut transaction, &batch).await?;
+            started_calls::remove_all(&mut transaction).await?;
+            transaction.commit().await
+        };
+        match moved.await {
+            Ok(()) => {
+                self.starts.clear();
+                self.handle_recovery();
+            }
+            Err(error) => self.handle_failure(began, &error),
+        }
     }
 
     /// Removes the first records, and notifies the waiting calls if they were written. Returns their weight.
@@ -300,6 +354,7 @@ impl WriterThread {
         for work in work {
             match work {
                 WriterJob::Flush(answer) => {
+                    self.move_starts().await;
                     // The caller may be gone.
                     let _ = answer.send(self.pending.len());
                 }

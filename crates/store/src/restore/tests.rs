@@ -20,7 +20,8 @@ const NEXT: &[Migration] = &[
     MIGRATIONS[2],
     MIGRATIONS[3],
     MIGRATIONS[4],
-    Migration { version: 6, sql: "ALTER TABLE sources ADD COLUMN colour TEXT NOT NULL DEFAULT 'grey';" },
+    MIGRATIONS[5],
+    Migration { version: 7, sql: "ALTER TABLE sources ADD COLUMN colour TEXT NOT NULL DEFAULT 'grey';" },
 ];
 
 fn token(id: &str, hash: u8) -> TokenRecord {
@@ -262,7 +263,7 @@ async fn an_older_backup_is_upgraded_first() {
     let store = folder.open_migrated(NEXT).await.unwrap();
     store.restore_from(&backup).await.unwrap();
     assert_eq!(number(&folder.database(), "SELECT count(*) FROM sources WHERE colour = 'grey'").await, 1);
-    assert_eq!(number(&backup, "PRAGMA user_version").await, 5);
+    assert_eq!(number(&backup, "PRAGMA user_version").await, 6);
 }
 
 #[tokio::test]
@@ -288,7 +289,7 @@ async fn an_invalid_backup_changes_nothing() {
     let middle = whole.len() / 8192 * 4096;
     scribbled[middle..middle + 4096].fill(0xAA);
     let newer = file("newer.db", &whole);
-    execute(&newer, "PRAGMA user_version = 6").await;
+    execute(&newer, "PRAGMA user_version = 7").await;
     let foreign = folder.sibling_path("foreign.db");
     execute(&foreign, "CREATE TABLE theirs (x)").await;
 

@@ -13,7 +13,8 @@ const NEXT: &[Migration] = &[
     MIGRATIONS[2],
     MIGRATIONS[3],
     MIGRATIONS[4],
-    Migration { version: 6, sql: "ALTER TABLE tokens ADD COLUMN colour TEXT;" },
+    MIGRATIONS[5],
+    Migration { version: 7, sql: "ALTER TABLE tokens ADD COLUMN colour TEXT;" },
 ];
 const BROKEN: &[Migration] = &[
     MIGRATIONS[0],
@@ -21,7 +22,8 @@ const BROKEN: &[Migration] = &[
     MIGRATIONS[2],
     MIGRATIONS[3],
     MIGRATIONS[4],
-    Migration { version: 6, sql: "CREATE TABLE half (x INTEGER); INSERT INTO nowhere VALUES (1);" },
+    MIGRATIONS[5],
+    Migration { version: 7, sql: "CREATE TABLE half (x INTEGER); INSERT INTO nowhere VALUES (1);" },
 ];
 
 fn token(id: &str) -> TokenRecord {
@@ -83,10 +85,10 @@ async fn an_upgrade_keeps_a_copy_from_before() {
     let store = folder.open_migrated(NEXT).await.unwrap();
     assert_eq!(store.tokens().list().await.unwrap(), [token("before")]);
     store.close().await;
-    let copy = backups.join("toolway-5-20270115T080000Z.db");
+    let copy = backups.join("toolway-6-20270115T080000Z.db");
     assert_eq!(number(&copy, "SELECT count(*) FROM tokens WHERE id = 'before'").await, 1);
-    assert_eq!(number(&copy, "PRAGMA user_version").await, 5);
-    assert_eq!(number(&folder.database(), "PRAGMA user_version").await, 6);
+    assert_eq!(number(&copy, "PRAGMA user_version").await, 6);
+    assert_eq!(number(&folder.database(), "PRAGMA user_version").await, 7);
 
     // An up-to-date database is not copied.
     folder.open_migrated(NEXT).await.unwrap().close().await;
@@ -114,7 +116,7 @@ async fn the_newest_three_copies_are_kept() {
         "mine.db",
         "toolway-1-20250101T000000Z.db",
         "toolway-1-20260101T000000Z.db",
-        "toolway-5-20270115T080000Z.db",
+        "toolway-6-20270115T080000Z.db",
     ];
     assert_eq!(names, kept);
 }
@@ -124,7 +126,7 @@ async fn a_step_that_fails_leaves_the_version_before() {
     let folder = StoreHarness::new();
     folder.open().await.close().await;
     assert!(matches!(folder.open_migrated(BROKEN).await, Err(StoreError::Database { doing: "upgrade", .. })));
-    assert_eq!(number(&folder.database(), "PRAGMA user_version").await, 5);
+    assert_eq!(number(&folder.database(), "PRAGMA user_version").await, 6);
     assert_eq!(number(&folder.database(), "SELECT count(*) FROM sqlite_schema WHERE name = 'half'").await, 0);
     folder.open().await.close().await;
 }
@@ -136,9 +138,9 @@ async fn a_newer_database_is_refused_and_not_changed() {
     let before = fs::read(folder.database()).unwrap();
 
     let error = Store::open(&folder.path(), folder.clock.clone(), options()).await.unwrap_err();
-    assert!(matches!(error, StoreError::TooNew { found: 6, known: 5, .. }));
+    assert!(matches!(error, StoreError::TooNew { found: 7, known: 6, .. }));
     let words = error.to_string();
-    for part in ["toolway.db", "its version is 6", "versions up to 5", "newer program", "backups"] {
+    for part in ["toolway.db", "its version is 7", "versions up to 6", "newer program", "backups"] {
         assert!(words.contains(part), "{words}");
     }
     assert!(before == fs::read(folder.database()).unwrap());
@@ -150,10 +152,10 @@ async fn a_newer_version_that_is_only_in_the_log_is_refused() {
     folder.open().await.close().await;
     let mut other = other_connection(&folder.database()).await;
     sqlx::raw_sql("PRAGMA user_version = 9").execute(&mut other).await.unwrap();
-    assert_eq!(fs::read(folder.database()).unwrap()[60..64], [0, 0, 0, 5]);
+    assert_eq!(fs::read(folder.database()).unwrap()[60..64], [0, 0, 0, 6]);
 
     let error = Store::open(&folder.path(), folder.clock.clone(), options()).await.unwrap_err();
-    assert!(matches!(error, StoreError::TooNew { found: 9, known: 5, .. }));
+    assert!(matches!(error, StoreError::TooNew { found: 9, known: 6, .. }));
 }
 
 #[tokio::test]
@@ -227,5 +229,5 @@ async fn a_crash_during_creation_is_recovered() {
     let claim = format!("PRAGMA application_id = {}", crate::migrations::APPLICATION_ID);
     execute(&folder.database(), &claim).await;
     folder.open().await.close().await;
-    assert_eq!(number(&folder.database(), "PRAGMA user_version").await, 5);
+    assert_eq!(number(&folder.database(), "PRAGMA user_version").await, 6);
 }

@@ -233,3 +233,20 @@ async fn in_a_version_4_database_truncated_texts_get_their_new_names() {
     assert_eq!(number(&folder.database(), changed).await, 1);
     store.check().await.unwrap();
 }
+
+const VERSION_5: &str = "
+    INSERT INTO calls (seq, id, started_ms, status, name, principal, role, via, total_us, user_wait_us, queued_us,
+        running_us, attempts) VALUES (7, x'0198f3a1000070008000000000000010', 1800000000000, 0, 'a__b', 't-1', 1, 0, 0, 0, 0, 0, 0);
+";
+
+#[tokio::test]
+async fn a_running_call_of_version_5_is_closed_and_starts_share_rows_afterwards() {
+    let folder = StoreHarness::new();
+    folder.create_at_version(5, VERSION_5).await;
+    let store = folder.open().await;
+    assert_eq!(store.closed_at_open(), 1);
+    let id: CallId = "0198f3a1-0000-7000-8000-000000000010".parse().unwrap();
+    assert_eq!(store.calls().get(id).await.unwrap().unwrap().code, Some(Code::GatewayRestarted));
+    assert_eq!(number(&folder.database(), "SELECT count(*) FROM started_calls").await, 0);
+    store.check().await.unwrap();
+}
