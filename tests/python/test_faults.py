@@ -49,10 +49,15 @@ async def starts_on_disk(net, count):
     """Waits until the database file has the starts of `count` calls. Nothing is asked of the gateway, because a
     question for calls writes what waits."""
     file = f"file:{net.gw.data_dir / 'toolway.db'}?mode=ro"
+    # The starts of a batch share a row until their calls end.
+    ids = """
+        SELECT lower(hex(id)) FROM calls
+        UNION SELECT value ->> 0 FROM started_calls, json_each(started_calls.calls)
+    """
 
     async def all_there():
         with contextlib.closing(sqlite3.connect(file, uri=True)) as database:
-            return database.execute("SELECT count(*) FROM calls").fetchone()[0] >= count
+            return database.execute(f"SELECT count(*) FROM ({ids})").fetchone()[0] >= count
 
     await eventually(all_there)
 
