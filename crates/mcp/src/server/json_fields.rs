@@ -51,11 +51,23 @@ impl<'a> JsonFields<'a> {
             if at > 0 {
                 text.push(',');
             }
-            text.push_str(&serde_json::Value::from(key.as_ref()).to_string());
+            push_key(&mut text, key);
             text.push(':');
             text.push_str(value);
         }
         text.push('}');
         text
+    }
+}
+
+/// Writes a key as a JSON string.
+fn push_key(text: &mut String, key: &str) {
+    // Almost every key is plain, and the serializer needs two more copies of it.
+    if key.bytes().all(|byte| byte >= b' ' && byte != b'"' && byte != b'\\') {
+        text.push('"');
+        text.push_str(key);
+        text.push('"');
+    } else {
+        text.push_str(&serde_json::Value::from(key).to_string());
     }
 }

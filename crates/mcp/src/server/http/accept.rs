@@ -5,6 +5,8 @@ use http::header::ACCEPT;
 
 pub(super) const JSON: &str = "application/json";
 pub(super) const EVENT_STREAM: &str = "text/event-stream";
+/// The header of the official SDKs.
+const USUAL: &str = "application/json, text/event-stream";
 /// The highest weight (RFC 9110, section 12.4.2), in thousandths.
 const MAX_WEIGHT: u16 = 1000;
 
@@ -18,6 +20,12 @@ pub(super) struct AcceptedForms {
 impl AcceptedForms {
     /// Parses the header. Without one, everything is accepted.
     pub(super) fn parse(headers: &HeaderMap) -> Self {
+        // The official SDKs send exactly this with each request.
+        if headers.get(ACCEPT).is_some_and(|value| value == USUAL)
+            && headers.get_all(ACCEPT).iter().count() == 1
+        {
+            return Self { json: MAX_WEIGHT, stream: MAX_WEIGHT };
+        }
         let mut values = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok()).peekable();
         if values.peek().is_none() {
             return Self { json: MAX_WEIGHT, stream: MAX_WEIGHT };
