@@ -13,8 +13,8 @@ use crate::options::{Durability, StoreOptions};
 const CHECKPOINT_BACKSTOP: &str = "16384";
 /// Size to which the write-ahead log's file is truncated after a checkpoint, in bytes.
 const LOG_KEPT: &str = "8388608";
-/// Number of statements that the writer caches: up to thirty for call records, and thirty others.
-const WRITER_STATEMENTS: usize = 64;
+/// Number of statements that the writer caches: up to fifty for call records, and thirty others.
+const WRITER_STATEMENTS: usize = 80;
 /// Maximum number of readers.
 const READERS: u32 = 3;
 

@@ -248,6 +248,8 @@ impl WriterThread {
         if !starts.is_empty() {
             batch.starts = Some(StartsRow { slot, text: started_calls::encode(&starts, self.record_bytes) });
             moved.extend(self.starts.calls_in(slot).cloned().map(QueuedCall::Opened));
+            // Before the attempt, because a part of it can succeed.
+            self.starts.mark_stored();
         }
         for record in &moved {
             batch.is_atomic = true;

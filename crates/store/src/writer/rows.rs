@@ -56,7 +56,7 @@ const OTHER_COLUMNS: &[&str] = &[
 
 /// Numbers of rows per statement, in ascending order. The smallest one that fits is used, and its surplus
 /// rows stay unbound: a row without an id is ignored.
-const SIZES: &[usize] = &[1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128];
+const SIZES: &[usize] = &[1, 2, 3, 4, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64, 96, 128];
 const MAX_STATEMENT_ROWS: usize = 128;
 /// Maximum number of rows in a text that also stores starts. Each such text is another prepared statement, and with
 /// more rows it saves little.

@@ -73,9 +73,13 @@ impl StartLog {
         self.is_stored
     }
 
+    /// Notes that a slot may have been written.
+    pub(super) fn mark_stored(&mut self) {
+        self.is_stored = true;
+    }
+
     /// Notes that starts were stored in a slot instead of its earlier ones.
     pub(super) fn add(&mut self, slot: usize, calls: impl Iterator<Item = Arc<OpenedCall>>) {
-        self.is_stored = true;
         self.free_slot(slot);
         self.free.retain(|free| *free != slot);
         if self.slots.len() <= slot {

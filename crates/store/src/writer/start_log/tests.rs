@@ -30,6 +30,8 @@ fn a_slot_is_used_again_when_all_its_calls_have_ended() {
     // A call that has no start here changes nothing.
     log.remove(CallId::new());
     assert_eq!(log.calls().count(), 1);
+    assert!(!log.is_stored());
+    log.mark_stored();
     assert!(log.is_stored());
 }
 
