@@ -247,6 +247,7 @@ impl Gateway {
                 max_connections: app.settings.limits.connections,
                 pool: Arc::clone(&app.connection_pool),
                 handshake_timeout: app.settings.timeouts.request_s.duration(),
+                write_timeout: app.settings.timeouts.write_s.duration(),
                 open_connections: app.connections.clone(),
             },
         );

@@ -58,6 +58,8 @@ pub struct ServeOptions {
     pub(crate) pool: Arc<ConnectionPool>,
     /// Maximum time for a handshake and for each request head.
     pub handshake_timeout: Duration,
+    /// Maximum time for which a peer accepts no data.
+    pub write_timeout: Duration,
     /// Tracks open connections, including WebSockets.
     pub open_connections: TaskTracker,
 }
@@ -102,6 +104,7 @@ pub fn serve(listener: TcpListener, options: ServeOptions) -> ListenerHandle {
         tls: options.tls,
         pool: options.pool,
         handshake_timeout: options.handshake_timeout,
+        write_timeout: options.write_timeout,
         graceful_shutdown: finish.clone(),
         abort,
     };

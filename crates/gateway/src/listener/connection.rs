@@ -38,6 +38,8 @@ pub(crate) struct ConnectionContext {
     pub(crate) pool: Arc<ConnectionPool>,
     /// Maximum time for the handshake, for each request head, and for showing a token.
     pub(crate) handshake_timeout: Duration,
+    /// Maximum time for which a peer accepts no data.
+    pub(crate) write_timeout: Duration,
     /// Cancelled to finish the current request and then close.
     pub(crate) graceful_shutdown: CancellationToken,
     /// Cancelled to close at once.
@@ -73,6 +75,7 @@ async fn serve_stream(
         tls,
         pool: _,
         handshake_timeout: timeout,
+        write_timeout,
         graceful_shutdown: finish,
         abort: _,
     } = terms;
@@ -100,7 +103,7 @@ async fn serve_stream(
         request.extensions_mut().insert(counter.clone());
         router.clone().call(request)
     });
-    let io = TokioIo::new(CountedStream::new(stream, written, this.clone(), place, open));
+    let io = TokioIo::new(CountedStream::new(stream, written, write_timeout, this.clone(), place, open));
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(timeout)

@@ -5,11 +5,13 @@ use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::sync::OwnedSemaphorePermit;
+use tokio::time::Sleep;
 use tokio_rustls::server::TlsStream;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
@@ -46,11 +48,38 @@ impl BytesWritten {
     }
 }
 
-/// A connection that counts as open.
+/// The wait of a write for a peer that accepts no data.
+#[derive(Debug)]
+struct WriteWait {
+    timeout: Duration,
+    /// End of the wait. `None` while the peer accepts data.
+    deadline: Option<Pin<Box<Sleep>>>,
+}
+
+impl WriteWait {
+    fn new(timeout: Duration) -> Self {
+        Self { timeout, deadline: None }
+    }
+
+    /// Passes on the result of a write, or fails once it was pending for the timeout.
+    fn limit<T>(&mut self, cx: &mut Context<'_>, wrote: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+        if wrote.is_ready() {
+            self.deadline = None;
+            return wrote;
+        }
+        let deadline = self.deadline.get_or_insert_with(|| Box::pin(tokio::time::sleep(self.timeout)));
+        ready!(deadline.as_mut().poll(cx));
+        Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the peer does not read its data")))
+    }
+}
+
+/// A connection that counts as open. A write fails if the peer accepts no data for some time. The writes of a WebSocket
+/// are limited by its own task, which can name the reason.
 #[derive(Debug)]
 pub(crate) struct CountedStream {
     stream: MaybeTlsStream,
     written: BytesWritten,
+    wait: WriteWait,
     connection: PeerConnection,
     _permit: OwnedSemaphorePermit,
     _open: TaskTrackerToken,
@@ -60,11 +89,17 @@ impl CountedStream {
     pub(crate) fn new(
         stream: MaybeTlsStream,
         written: BytesWritten,
+        write_timeout: Duration,
         connection: PeerConnection,
         place: OwnedSemaphorePermit,
         open: TaskTrackerToken,
     ) -> Self {
-        Self { stream, written, connection, _permit: place, _open: open }
+        Self { stream, written, wait: WriteWait::new(write_timeout), connection, _permit: place, _open: open }
+    }
+
+    fn limit<T>(&mut self, cx: &mut Context<'_>, wrote: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+        let is_websocket = self.connection.frames().is_some();
+        if is_websocket { wrote } else { self.wait.limit(cx, wrote) }
     }
 }
 
@@ -92,7 +127,8 @@ impl AsyncWrite for CountedStream {
             MaybeTlsStream::Plain(stream) => Pin::new(stream).poll_write(cx, buf),
             MaybeTlsStream::Tls(stream) => Pin::new(stream).poll_write(cx, buf),
         };
-        self.written.note(wrote)
+        let wrote = self.written.note(wrote);
+        self.limit(cx, wrote)
     }
 
     fn poll_write_vectored(
@@ -104,7 +140,8 @@ impl AsyncWrite for CountedStream {
             MaybeTlsStream::Plain(stream) => Pin::new(stream).poll_write_vectored(cx, bufs),
             MaybeTlsStream::Tls(stream) => Pin::new(stream).poll_write_vectored(cx, bufs),
         };
-        self.written.note(wrote)
+        let wrote = self.written.note(wrote);
+        self.limit(cx, wrote)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -115,16 +152,18 @@ impl AsyncWrite for CountedStream {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match &mut self.stream {
+        let done = match &mut self.stream {
             MaybeTlsStream::Plain(stream) => Pin::new(stream).poll_flush(cx),
             MaybeTlsStream::Tls(stream) => Pin::new(stream).poll_flush(cx),
-        }
+        };
+        self.limit(cx, done)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match &mut self.stream {
+        let done = match &mut self.stream {
             MaybeTlsStream::Plain(stream) => Pin::new(stream).poll_shutdown(cx),
             MaybeTlsStream::Tls(stream) => Pin::new(stream).poll_shutdown(cx),
-        }
+        };
+        self.limit(cx, done)
     }
 }

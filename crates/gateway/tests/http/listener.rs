@@ -138,6 +138,28 @@ async fn a_body_that_does_not_come_times_out() {
     assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
 }
 
+#[tokio::test]
+async fn a_connection_that_does_not_read_its_answers_is_closed() {
+    let bench = GatewayHarness::with(json!({"timeouts": {"write_s": 0.2}})).await;
+    let mut stream = TcpStream::connect(bench.address()).await.unwrap();
+    let request = format!(
+        "GET /api/openapi.json HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {}\r\n\r\n",
+        bench.owner
+    );
+    // More than the buffers of both sockets take. The gateway reads no further request before it has answered.
+    for _ in 0..200 {
+        stream.write_all(request.as_bytes()).await.unwrap();
+    }
+    let closed = async {
+        while !bench.gateway.app().connections.is_empty() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), closed).await.expect("the gateway closes the connection");
+    drop(stream);
+    assert_eq!(bench.send_as_owner("GET", "/health", None).await.status, 200);
+}
+
 /// Sends the head of a masked text frame of `claimed` bytes, and `sent` of them.
 async fn send_unfinished_frame(stream: &mut TcpStream, claimed: u64, sent: usize) -> std::io::Result<()> {
     let mut head = vec![0x81, 0x80 | 127];
