@@ -15,6 +15,7 @@ mod questions;
 mod shown_turns;
 mod tool_provider;
 mod turn_refusal;
+mod unread_pongs;
 mod upgrade;
 mod waiting_message;
 

@@ -16,6 +16,7 @@ use tokio::sync::oneshot;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::close::{CloseReason, TOO_SLOW};
+use super::unread_pongs::UnreadPongs;
 use crate::fair_task::FairTask;
 use crate::listener::BytesWritten;
 use crate::memory_budget::{MemoryAccount, MemoryReservation};
@@ -59,6 +60,8 @@ const WRITE_TIMEOUT_STEPS: u32 = 4;
 const SILENT_HEARTBEATS: u32 = 3;
 /// Maximum time for a peer to answer a close frame.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
+/// Maximum time for sending a close frame to a peer that does not read or holds too much memory.
+const TOO_SLOW_CLOSE_TIMEOUT: Duration = Duration::from_millis(100);
 
 /// The two directions of a WebSocket.
 pub(crate) type SocketHalves = (SplitSink<WebSocket, Message>, SplitStream<WebSocket>);
@@ -108,6 +111,9 @@ pub(crate) fn serve<'r, R: FrameReceiver, E: Future<Output = CloseReason> + Send
         left(receiver, &close);
         // Wakes senders that wait for space in the queue.
         queue.close();
+        // The memory of such a peer is needed at once. Its next frames would only add to it.
+        let is_too_slow = matches!(close, CloseReason::Code(TOO_SLOW, _));
+        let timeout = if is_too_slow { TOO_SLOW_CLOSE_TIMEOUT } else { CLOSE_TIMEOUT };
         let goodbye = async {
             if let Some(frame) = close.frame() {
                 while let Some(outgoing) = queue.try_recv() {
@@ -115,12 +121,14 @@ pub(crate) fn serve<'r, R: FrameReceiver, E: Future<Output = CloseReason> + Send
                 }
                 sink.send(frame).await?;
             }
-            // Reading on sends the answer to the peer's close frame.
-            while let Some(Ok(_)) = stream.next().await {}
+            if !is_too_slow {
+                // Reading on sends the answer to the peer's close frame.
+                while let Some(Ok(_)) = stream.next().await {}
+            }
             Ok::<_, axum::Error>(())
         };
         // The peer may be the reason for closing, so the wait is bounded.
-        let _ = Box::pin(tokio::time::timeout(CLOSE_TIMEOUT, goodbye)).await;
+        let _ = Box::pin(tokio::time::timeout(timeout, goodbye)).await;
         close
     }
 }
@@ -132,6 +140,7 @@ async fn read<R: FrameReceiver>(
     heard: &AtomicBool,
 ) -> CloseReason {
     let frames = terms.connection.as_ref().and_then(PeerConnection::frames);
+    let mut pongs = UnreadPongs::default();
     let mut handled = 0;
     loop {
         if handled == SLICE {
@@ -161,6 +170,9 @@ async fn read<R: FrameReceiver>(
         let done = match message {
             Message::Text(text) => receiver.on_text(text).await,
             Message::Binary(_) => receiver.on_binary().await,
+            Message::Ping(payload) if !pongs.add(payload.len(), terms.written.bytes()) => {
+                Err(CloseReason::with_code(TOO_SLOW, "the peer does not read the answers to its pings"))
+            }
             Message::Ping(_) | Message::Pong(_) => Ok(()),
             Message::Close(frame) => return CloseReason::of_peer(frame.as_ref()),
         };

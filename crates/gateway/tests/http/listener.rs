@@ -234,6 +234,29 @@ async fn unfinished_frames_of_one_device_take_only_its_share() {
 }
 
 #[tokio::test]
+async fn a_device_that_does_not_read_its_pongs_is_closed() {
+    let bench = GatewayHarness::new().await;
+    let device = bench.create_token("device").await;
+    let mut stream = open_device_socket(&bench, &device.token).await;
+    let mut pings = Vec::new();
+    for _ in 0..1000 {
+        // A masked ping with the largest payload, and a mask of zeros.
+        pings.extend([0x89, 0x80 | 125, 0, 0, 0, 0]);
+        pings.extend([b'p'; 125]);
+    }
+    // Far more than the buffers of both sockets take.
+    let sending = async {
+        let mut sent = 0;
+        while sent < 256 << 20 && stream.write_all(&pings).await.is_ok() {
+            sent += pings.len();
+        }
+        sent
+    };
+    let sent = tokio::time::timeout(Duration::from_secs(60), sending).await.expect("the gateway closes it");
+    assert!(sent < 64 << 20, "{sent} bytes were read, and their pongs kept");
+}
+
+#[tokio::test]
 async fn connections_of_one_token_leave_connections_to_others() {
     let limits = json!({"limits": {"connections_per_principal": 16}});
     let bench = GatewayHarness::with(limits).await;
