@@ -43,6 +43,9 @@ pub(crate) struct McpTestbed {
     _devices: DeviceTasks,
 }
 
+/// Number of connections and streams of the client besides those of its sessions.
+const OTHER_STREAMS: usize = 64;
+
 /// Creates a data folder with these MCP servers, and capacity for `sessions` MCP sessions of one client.
 pub(crate) fn data_folder_with_servers(
     servers: &[(&str, &BareServerProcess)],
@@ -54,8 +57,14 @@ pub(crate) fn data_folder_with_servers(
     let defined =
         servers.iter().map(|(slug, server)| format!("[servers.{slug}]\nurl = \"{}\"\n", server.url()));
     std::fs::write(data.join("mcp.toml"), defined.collect::<String>()).context("writing mcp.toml")?;
-    // One client may have half of all sessions.
-    let settings = format!("[mcp]\nsessions = {}\n", 2 * sessions);
+    // One client may have half of all sessions. Each session has an open stream on a connection of its own.
+    let streams = sessions + OTHER_STREAMS;
+    let settings = format!(
+        "[mcp]\nsessions = {}\n[limits]\nconnections_per_principal = {streams}\nsse_streams = {}\n\
+         sse_streams_per_principal = {streams}\n",
+        2 * sessions,
+        2 * streams
+    );
     std::fs::write(data.join("toolway.toml"), settings).context("writing toolway.toml")?;
     Ok(folder)
 }
